@@ -1,0 +1,1 @@
+"""Frozen values, one noun per module. `None` means unknown; no value here does I/O or reads a clock."""
