@@ -1,0 +1,22 @@
+"""All that a rule may look at."""
+
+from dataclasses import dataclass
+
+from feedwatch.model.boundary import EpochBoundaries, Startup
+from feedwatch.model.counts import Counts
+from feedwatch.model.facts import Facts
+from feedwatch.model.verdict import Verdict
+from feedwatch.model.window import PhaseTime, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    verdict: Verdict
+    run: Window | None  # all trusted steady steps as one window; None without any
+    facts: Facts
+    startup: Startup = Startup()
+    boundaries: EpochBoundaries = EpochBoundaries()
+    counts: Counts = Counts()
+
+    def phase(self, name: str) -> PhaseTime | None:
+        return None if self.run is None else self.run.phases.get(name)

@@ -1,0 +1,93 @@
+"""The sink thread's half of a session: slices become a window, a verdict, findings and a report, and are written."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from feedwatch.advise.case import Case
+from feedwatch.advise.engine import advise
+from feedwatch.diagnose.judge import judge
+from feedwatch.guard import Guard
+from feedwatch.measure.clock import Clock
+from feedwatch.measure.course import Course
+from feedwatch.measure.recorder import Slice
+from feedwatch.model.facts import Facts
+from feedwatch.model.report import Report, Status
+from feedwatch.model.window import Window
+from feedwatch.report.assemble import Ingredients, OwnCost, assemble
+from feedwatch.report.json_file import write_report_file
+from feedwatch.report.markdown import render_markdown
+from feedwatch.report.output import Output
+from feedwatch.report.scalars import scalars
+
+# The checksum of an event record is pure Python; a report every 30 s keeps its cost out of sight.
+REPORT_SECONDS: Final = 30.0
+
+
+class Desk:
+    def __init__(self, outputs: Sequence[Output], directory: Path | None, clock: Clock) -> None:
+        self.clock = clock
+        self.status = Status.RUNNING
+        self.latest: Report | None = None
+        self.own_ns_per_step: float | None = None
+        self.tracing_ms: float | None = None
+        self._course = Course()
+        self._directory = directory
+        self._outputs = [(output, Guard(f"writing to {type(output).__name__}")) for output in outputs]
+        self._file_guard = Guard("writing report.json")
+        self._reported_s = 0.0
+        self._written_bound: str | None = None
+        self._digest_cpu_ns = 0
+
+    def digest(self, piece: Slice, facts: Facts, dropped_windows: int) -> None:
+        began_ns = time.thread_time_ns()
+        window = self._course.add(piece)
+        report = self._report(facts, dropped_windows, piece.ended_s)
+        self.latest = report
+        self._write(report, window, piece)
+        self._digest_cpu_ns += time.thread_time_ns() - began_ns
+
+    def close(self) -> None:
+        for output, guard in self._outputs:
+            guard.run(output.close)
+
+    def _report(self, facts: Facts, dropped_windows: int, now_s: float) -> Report:
+        run = self._course.run()
+        startup = self._course.startup(self.tracing_ms)
+        boundaries = self._course.boundaries()
+        verdict = judge(run, facts)
+        case = Case(verdict, run, facts, startup, boundaries, self._course.counts)
+        return assemble(
+            Ingredients(
+                status=self.status,
+                case=case,
+                advice=advise(case),
+                series=self._course.history.series(),
+                own=OwnCost(
+                    ns_per_step=self.own_ns_per_step,
+                    digest_cpu_ns=self._digest_cpu_ns,
+                    dropped_windows=dropped_windows,
+                ),
+                now_s=now_s,
+            )
+        )
+
+    def _write(self, report: Report, window: Window | None, piece: Slice) -> None:
+        step = report.series.step[-1] if report.series.step else 0
+        ending = report.status is not Status.RUNNING
+        changed = report.verdict.bound.value != self._written_bound
+        due = ending or changed or piece.ended_s - self._reported_s >= REPORT_SECONDS or bool(piece.marks)
+        for output, guard in self._outputs:
+            if window is not None:
+                guard.run(output.scalars, window.last_step, scalars(window, report.self_cost), piece.ended_s)
+            if ending or changed:
+                guard.run(output.advice, step, render_markdown(report), piece.ended_s)
+            if due:
+                guard.run(output.report, step, report, piece.ended_s)
+            guard.run(output.flush)
+        if self._directory is not None and due:
+            self._file_guard.run(write_report_file, self._directory, report)
+        if due:
+            self._reported_s = piece.ended_s
+            self._written_bound = report.verdict.bound.value

@@ -1,0 +1,188 @@
+"""The whole run so far, in memory that does not depend on its length."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from feedwatch.measure.fold import fold, known
+from feedwatch.measure.history import History
+from feedwatch.measure.recorder import EpochGap, Slice
+from feedwatch.measure.sketch import Sketch
+from feedwatch.model.boundary import EpochBoundaries, Startup
+from feedwatch.model.counts import Counts
+from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
+from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.window import Clumps, PhaseTime, Window
+
+# The monotonic clock stops while a machine sleeps, the wall clock does not: more than this apart is a suspend.
+SUSPEND_NS: Final = 2_000_000_000
+
+
+@dataclass(slots=True)
+class _Total:
+    """One phase over all trusted steady steps."""
+
+    sketch: Sketch = field(default_factory=Sketch)
+    known: bool = True
+
+    def add(self, values_ns: Sequence[int] | None) -> None:
+        if values_ns is None:
+            self.known = False
+        else:
+            self.sketch.add_all(values_ns)
+
+    def time(self) -> PhaseTime | None:
+        if not self.known or not self.sketch.count:
+            return None
+        return PhaseTime(
+            self.sketch.total, self.sketch.quantile(0.5) or 0.0, self.sketch.quantile(0.95) or 0.0
+        )
+
+
+class Course:
+    """Feed it slices; ask it for the window just folded and for the run as one window."""
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.counts = Counts(samples=0)
+        self._step = _Total()
+        self._phases = {name: _Total() for name in PHASES}
+        self._starved = _Total()
+        self._host_wait = _Total()
+        self._clumps: Clumps | None = None
+        self._first_step: int | None = None
+        self._last_step = 0
+        self._steady_batches = 0
+        self._steady_samples: int | None = 0
+        self._first_step_ms: float | None = None
+        self._last_clocks: tuple[float, int] | None = None
+        self._gap_ns, self._loader_start_ns, self._first_fetch_ns = Sketch(), Sketch(), Sketch()
+        self._wall_ns = 0  # steps of every kind and gaps: what an epoch boundary is a share of
+
+    def add(self, piece: Slice) -> Window | None:
+        """The window of this slice, or None when it held no step."""
+        for step, label in piece.marks:
+            self.history.mark(step, label)
+        for gap in piece.gaps:
+            self._add_gap(gap)
+        self._count(piece)
+        if not piece.records:
+            return None
+        self.history.add(piece.records)
+        if self._first_step_ms is None:
+            self._first_step_ms = piece.records[0].wall_ns / 1e6
+        for record in piece.records:
+            if record.kind is StepKind.EPOCH_FIRST and record.input_wait_ns is not None:
+                self._first_fetch_ns.add(record.input_wait_ns)
+        steady = [record for record in piece.records if record.kind is StepKind.STEADY]
+        if not steady:
+            return fold(piece.records, piece.ended_s, ("warm-up",))
+        window = fold(steady, piece.ended_s, self._suspended(piece))
+        if window.trusted:
+            self._add_steady(steady, window)
+        else:
+            self.counts = replace(self.counts, distrusted=self.counts.distrusted + len(steady))
+        return window
+
+    def run(self) -> Window | None:
+        """All trusted steady steps as one window."""
+        step = self._step.time()
+        if step is None:
+            return None
+        starved = self._starved.time()
+        return Window(
+            first_step=self._first_step or 0,
+            last_step=self._last_step,
+            steps=self.counts.measured,
+            batches=self._steady_batches,
+            samples=self._steady_samples,
+            wall_ns=step.total_ns,
+            step=step,
+            phases={name: total.time() for name, total in self._phases.items()},
+            starved_ns=None if starved is None else starved.total_ns,
+            host_wait=self._host_wait.time(),
+            clumps=self._clumps,
+        )
+
+    def startup(self, tracing_ms: float | None = None) -> Startup:
+        return Startup(self._first_step_ms, tracing_ms)
+
+    def boundaries(self) -> EpochBoundaries:
+        """The gap itself plus what the first fetch of an epoch took longer than the usual one."""
+        count = max(self._gap_ns.count, self._first_fetch_ns.count)
+        if not count:
+            return EpochBoundaries()
+        waits = self._phases[INPUT_WAIT].time()
+        usual_ns = 0.0 if waits is None else waits.median_ns
+        gap_ns = self._gap_ns.quantile(0.5) or 0.0
+        first_ns = self._first_fetch_ns.quantile(0.5)
+        excess_ns = 0.0 if first_ns is None else max(0.0, first_ns - usual_ns)
+        median_ns = gap_ns + excess_ns
+        return EpochBoundaries(
+            count=count,
+            median_ms=median_ns / 1e6,
+            share=min(1.0, median_ns * count / self._wall_ns) if self._wall_ns else None,
+            loader_start_ms=_ms(self._loader_start_ns.quantile(0.5)),
+            first_fetch_ms=_ms(first_ns),
+        )
+
+    def _add_steady(self, steady: list[StepRecord], window: Window) -> None:
+        self.counts = replace(self.counts, measured=self.counts.measured + len(steady))
+        if self._first_step is None:
+            self._first_step = window.first_step
+        self._last_step = window.last_step
+        self._steady_batches += window.batches
+        self._steady_samples = _plus(self._steady_samples, None if window.samples is None else [window.samples])
+        self._step.add([record.wall_ns for record in steady])
+        waits = known(record.input_wait_ns for record in steady)
+        self._phases[INPUT_WAIT].add(waits)
+        self._phases[H2D].add(known(record.h2d_ns for record in steady))
+        self._phases[COMPUTE].add(known(record.compute_ns for record in steady))
+        self._phases[OTHER].add(None if waits is None else [record.other_ns for record in steady])
+        self._starved.add(known(record.starved_ns for record in steady))
+        self._host_wait.add(known(record.host_wait_ns for record in steady))
+        self._clumps = _join(self._clumps, window.clumps)
+
+    def _add_gap(self, gap: EpochGap) -> None:
+        self._gap_ns.add(gap.wall_ns)
+        self._wall_ns += max(0, gap.wall_ns)
+        if gap.loader_start_ns is not None:
+            self._loader_start_ns.add(gap.loader_start_ns)
+
+    def _count(self, piece: Slice) -> None:
+        records, counts = piece.records, self.counts
+        self._wall_ns += sum(record.wall_ns for record in records)
+        self.counts = replace(
+            counts,
+            lost=piece.dropped,
+            warmup=counts.warmup + sum(record.kind is StepKind.WARMUP for record in records),
+            batches=counts.batches + sum(record.batches for record in records),
+            samples=_plus(counts.samples, known(record.samples for record in records)),
+            wall_s=self._wall_ns / 1e9,
+        )
+
+    def _suspended(self, piece: Slice) -> tuple[str, ...]:
+        before, self._last_clocks = self._last_clocks, (piece.ended_s, piece.ended_ns)
+        if before is None:
+            return ()
+        apart_ns = (piece.ended_s - before[0]) * 1e9 - (piece.ended_ns - before[1])
+        return ("the clock jumped: machine suspended or clock set",) if abs(apart_ns) > SUSPEND_NS else ()
+
+
+def _join(left: Clumps | None, right: Clumps | None) -> Clumps | None:
+    if left is None or right is None:
+        return left or right
+    return Clumps(
+        left.stalled_steps + right.stalled_steps,
+        max(left.longest_run, right.longest_run),
+        max(left.longest_gap, right.longest_gap),
+        max(left.largest_wait_ns, right.largest_wait_ns),
+    )
+
+
+def _plus(total: int | None, values: list[int] | None) -> int | None:
+    return None if total is None or values is None else total + sum(values)
+
+
+def _ms(value_ns: float | None) -> float | None:
+    return None if value_ns is None else value_ns / 1e6

@@ -1,0 +1,1 @@
+"""The report value, its renderers, and the bounded sink that writes it."""

@@ -1,0 +1,96 @@
+"""What the tab and the HTML file share: the front end's files, a run's line in the list, the rules' pages."""
+
+from importlib import resources
+from typing import Any, Final
+
+from feedwatch.model.phases import PHASES
+
+# In the order in which they depend on one another: the HTML file puts them behind each other as one module.
+SCRIPTS: Final = (
+    "dom.js",
+    "format.js",
+    "markdown.js",
+    "difference.js",
+    "host.js",
+    "source.js",
+    "chart.js",
+    "history.js",
+    "verdict.js",
+    "pipeline.js",
+    "machine.js",
+    "ranks.js",
+    "advice.js",
+    "measurement.js",
+    "compare.js",
+    "runs.js",
+    "empty.js",
+    "index.js",
+)
+STYLE: Final = "style.css"
+
+# ADVICE.md: 5 % of the step is worth saying, 20 % is severe.
+SEVERE_SHARE: Final = 0.20
+
+
+def asset(name: str) -> bytes:
+    if name not in SCRIPTS and name != STYLE:
+        raise KeyError(name)
+    return (resources.files("feedwatch") / "tab" / "static" / name).read_bytes()
+
+
+def rule_page(code: str) -> str | None:
+    """The page of a rule as Markdown, None for a code nobody knows."""
+    try:
+        from feedwatch.advise.pages import page_markdown
+
+        page = page_markdown(code)
+    except Exception:
+        return None
+    return page or None
+
+
+def overview(run: str, report: dict[str, Any]) -> dict[str, Any]:
+    """One line of the run list: small, so that hundreds of runs open at once."""
+    verdict, where, phases = _part(report, "verdict"), _part(report, "run"), _part(report, "phases")
+    findings = report.get("findings")
+    first = findings[0] if isinstance(findings, list) and findings else None
+    return {
+        "run": run,
+        "error": report.get("error"),
+        "status": report.get("status"),
+        "level": level(report),
+        "clock": report.get("clock"),
+        "rank": where.get("rank"),
+        "world_size": where.get("world_size"),
+        "started": where.get("started"),
+        "updated": where.get("updated"),
+        "advice": first.get("title") if isinstance(first, dict) else None,
+        "phases": {phase: _part(phases, phase).get("ms") for phase in PHASES},
+        **{key: verdict.get(key) for key in _HEADLINE},
+    }
+
+
+_HEADLINE: Final = ("bound", "title", "stall_ratio", "step_ms", "samples_per_s", "ceiling_speedup")
+
+
+def level(report: dict[str, Any]) -> str:
+    """bad | warn | ok | unknown: the colour of a run."""
+    verdict = _part(report, "verdict")
+    bound = verdict.get("bound")
+    if bound == "compute":
+        return "ok"
+    if bound == "transfer":
+        return _severity(_part(_part(report, "phases"), "h2d").get("share"))
+    if bound == "input":
+        return _severity(verdict.get("stall_ratio"))
+    return "warn" if bound in {"launch", "host"} else "unknown"
+
+
+def _severity(share: object) -> str:
+    return "bad" if isinstance(share, int | float) and share >= SEVERE_SHARE else "warn"
+
+
+def _part(value: dict[str, Any], key: str) -> dict[str, Any]:
+    """A section that is missing, null or of a wrong type reads as empty."""
+    part = value.get(key)
+    return part if isinstance(part, dict) else {}

@@ -1,0 +1,61 @@
+"""A bounded queue with one worker thread. Putting never waits; when it is full the oldest item goes, and is counted."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from feedwatch.guard import Guard
+
+Item = TypeVar("Item")
+
+# One window per slot: 64 windows outlast any stall of a network file system we have seen.
+QUEUE_WINDOWS: Final = 64
+# Training has ended by then; a disk that needs longer keeps what the thread can still write.
+CLOSE_SECONDS: Final = 2.0
+
+
+class Sink(Generic[Item]):
+    def __init__(self, consume: Callable[[Item], None], guard: Guard, capacity: int = QUEUE_WINDOWS) -> None:
+        self._consume = consume
+        self._guard = guard
+        self._queue: deque[Item] = deque(maxlen=capacity)
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
+        self.dropped = 0
+
+    def put(self, item: Item) -> None:
+        # A forked child inherits this object but not its thread, and the files belong to the parent.
+        if self._closing or os.getpid() != self._pid:
+            return
+        if len(self._queue) == self._queue.maxlen:
+            self.dropped += 1
+        self._queue.append(item)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="feedwatch-sink", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def close(self, seconds: float = CLOSE_SECONDS) -> bool:
+        """True when everything was written in time."""
+        if os.getpid() != self._pid:
+            return True
+        self._closing = True
+        self._wake.set()
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            closing = self._closing
+            while self._queue:
+                self._guard.run(self._consume, self._queue.popleft())
+            if closing:
+                return

@@ -1,0 +1,103 @@
+"""The routes. All of them only read; none joins a path; data comes through TensorBoard's data provider,
+so both of its readers, remote log directories and `--path_prefix` work."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from tensorboard import plugin_util
+from tensorboard.backend import http_util
+from tensorboard.data import provider
+from tensorboard.plugins import base_plugin
+from werkzeug import wrappers
+
+from feedwatch.report import front_end
+from feedwatch.tab import rank_groups
+from feedwatch.tab.cache import Snapshot, SnapshotCache
+
+PLUGIN_NAME: Final = "feedwatch"
+REPORT_TAG: Final = "feedwatch/report"
+_CONTENT_TYPES: Final = {"js": "text/javascript", "css": "text/css"}
+
+Route = Callable[[wrappers.Request], wrappers.Response]
+
+
+class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard has no types
+    plugin_name = PLUGIN_NAME
+
+    def __init__(self, context: Any) -> None:
+        self._provider = context.data_provider
+        self._snapshots = SnapshotCache()
+        # Read once: a later change on disk cannot change what is served, and no URL reaches the file system.
+        self._assets = {name: front_end.asset(name) for name in (*front_end.SCRIPTS, front_end.STYLE)}
+
+    def is_active(self) -> bool:
+        # TensorBoard itself shows the tab where a series with our plugin name exists.
+        return False
+
+    def frontend_metadata(self) -> Any:
+        return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Feedwatch")
+
+    def get_plugin_apps(self) -> dict[str, Any]:
+        routes: dict[str, Route] = {"/summary": self._summary, "/report": self._report, "/rule": self._rule}
+        for name, body in self._assets.items():
+            routes["/" + name] = _asset_route(name, body)
+        return {path: wrappers.Request.application(_only_get(route)) for path, route in routes.items()}
+
+    def _summary(self, request: wrappers.Request) -> wrappers.Response:
+        snapshots = self._read(request, None)
+        rows = [{**snapshot.row, "step": snapshot.step} for snapshot in snapshots.values()]
+        return _json(request, {"runs": rank_groups.grouped(rows)})
+
+    def _report(self, request: wrappers.Request) -> wrappers.Response:
+        run = request.args.get("run", "")
+        snapshot = self._read(request, [run]).get(run)
+        if snapshot is None:
+            return _error(request, "This run has no feedwatch report.", 404)
+        report = snapshot.report
+        if rank_groups.one_of_many(report):
+            siblings = self._read(request, None)
+            report = rank_groups.with_ranks(run, {name: each.report for name, each in siblings.items()})
+        return _json(request, {"run": run, "row": {**snapshot.row, "step": snapshot.step}, "report": report})
+
+    def _rule(self, request: wrappers.Request) -> wrappers.Response:
+        code = request.args.get("code", "")
+        page = front_end.rule_page(code)
+        if page is None:
+            return _error(request, "No rule has this code in the feedwatch that TensorBoard runs with.", 404)
+        return _json(request, {"code": code, "page": page})
+
+    def _read(self, request: wrappers.Request, runs: list[str] | None) -> dict[str, Snapshot]:
+        """The last snapshot of each run: every reader keeps the last one, however it thins the others."""
+        tensors = self._provider.read_tensors(
+            plugin_util.context(request.environ),
+            experiment_id=plugin_util.experiment_id(request.environ),
+            plugin_name=PLUGIN_NAME,
+            downsample=1,
+            run_tag_filter=provider.RunTagFilter(runs=runs, tags=[REPORT_TAG]),
+        )
+        series = {run: tags.get(REPORT_TAG) for run, tags in sorted(tensors.items())}
+        return {run: self._snapshots.of(run, data[-1]) for run, data in series.items() if data}
+
+
+def _asset_route(name: str, body: bytes) -> Route:
+    content_type = _CONTENT_TYPES[name.rsplit(".", 1)[1]]
+    return lambda request: http_util.Respond(request, body, content_type)
+
+
+def _only_get(route: Route) -> Route:
+    def guarded(request: wrappers.Request) -> wrappers.Response:
+        if request.method not in {"GET", "HEAD"}:
+            return _error(request, "Feedwatch only reads.", 405)
+        return route(request)
+
+    return guarded
+
+
+def _json(request: wrappers.Request, value: Any, code: int = 200) -> wrappers.Response:
+    # Serialised here: TensorBoard's own pass over the value would turn NaN into text and walk it twice.
+    return http_util.Respond(request, json.dumps(value), "application/json", code=code)
+
+
+def _error(request: wrappers.Request, message: str, code: int) -> wrappers.Response:
+    return _json(request, {"error": message}, code)

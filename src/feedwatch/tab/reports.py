@@ -1,0 +1,65 @@
+"""Bytes from an event file into a report that is safe to pass on.
+
+Event files in a shared log directory are untrusted: size first, then shape, and a damaged one becomes a
+sentence instead of an exception.
+"""
+
+import json
+import math
+import zlib
+from typing import Any, Final
+
+from feedwatch.model.report import SCHEMA
+
+# A report with its 400 points and a thousand stages stays below 300 KB.
+MAX_REPORT_BYTES: Final = 4 << 20
+MAX_DEPTH: Final = 12
+MAX_ITEMS: Final = 1000
+MAX_TEXT: Final = 20_000
+
+
+def decode(raw: object) -> dict[str, Any]:
+    """The report, or `{"error": sentence}`. Never raises."""
+    if not isinstance(raw, bytes):
+        return {"error": "This run's report is not a string: the event file was not written by feedwatch."}
+    try:
+        text = raw if raw[:1] == b"{" else _inflate(raw)
+        if len(text) > MAX_REPORT_BYTES:
+            return {"error": f"This run's report is larger than {MAX_REPORT_BYTES >> 20} MiB and was not read."}
+        value = tidy(json.loads(text))
+    except Exception as problem:
+        return {"error": f"This run's report is damaged ({type(problem).__name__})."}
+    if not isinstance(value, dict):
+        return {"error": "This run's report is damaged (not an object)."}
+    return value if value.get("schema") == SCHEMA else {"error": _other_schema(value)}
+
+
+def _inflate(raw: bytes) -> bytes:
+    """One byte more than allowed is enough to refuse a bomb without unpacking it."""
+    return zlib.decompressobj().decompress(raw, MAX_REPORT_BYTES + 1)
+
+
+def _other_schema(value: dict[str, Any]) -> str:
+    wrote, schema = value.get("feedwatch"), value.get("schema")
+    writer = f"feedwatch {wrote[:40]}" if isinstance(wrote, str) and wrote else "another feedwatch"
+    shown = schema if isinstance(schema, int) else "unknown"
+    return (
+        f"This report was written by {writer} (schema {shown}); this tab reads schema {SCHEMA}. "
+        "Install the same version where TensorBoard runs."
+    )
+
+
+def tidy(value: Any, depth: int = 0) -> Any:
+    """Bounded in depth, length and text, and without NaN: what is not a number is unknown."""
+    if isinstance(value, str):
+        return value[:MAX_TEXT]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth >= MAX_DEPTH and isinstance(value, dict | list):
+        return None
+    if isinstance(value, list):
+        return [tidy(item, depth + 1) for item in value[:MAX_ITEMS]]
+    if isinstance(value, dict):
+        kept = list(value.items())[:MAX_ITEMS]
+        return {key[:MAX_TEXT]: tidy(item, depth + 1) for key, item in kept}
+    return value
