@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -59,10 +60,7 @@ class Guard:
     def _say(self, text: str) -> None:
         if self._on_failure is not None:
             self._on_failure(text)
-        try:
-            warnings.warn(text, FeedwatchWarning, stacklevel=4)
-        except Exception:  # noqa: S110 -- under `-W error` a warning is an exception, and it must not end training
-            pass
+        _warn(text)
 
 
 def warn_once(seen: set[str], text: str) -> None:
@@ -70,7 +68,10 @@ def warn_once(seen: set[str], text: str) -> None:
     if text in seen:
         return
     seen.add(text)
-    try:
-        warnings.warn(f"feedwatch: {text}", FeedwatchWarning, stacklevel=3)
-    except Exception:  # noqa: S110 -- see Guard._say
-        pass
+    _warn(f"feedwatch: {text}")
+
+
+def _warn(text: str) -> None:
+    # Under `-W error` a warning is an exception, and it must not end training.
+    with suppress(Exception):
+        warnings.warn(text, FeedwatchWarning, stacklevel=4)

@@ -34,9 +34,7 @@ class _Total:
     def time(self) -> PhaseTime | None:
         if not self.known or not self.sketch.count:
             return None
-        return PhaseTime(
-            self.sketch.total, self.sketch.quantile(0.5) or 0.0, self.sketch.quantile(0.95) or 0.0
-        )
+        return PhaseTime(self.sketch.total, self.sketch.quantile(0.5) or 0.0, self.sketch.quantile(0.95) or 0.0)
 
 
 class Course:

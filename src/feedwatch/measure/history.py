@@ -1,4 +1,4 @@
-"""The run's course in at most 400 points: when it is full, neighbours are merged and every point covers twice as much."""
+"""The run's course in at most 400 points: when full, neighbours are merged."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -49,9 +49,7 @@ class StepRecorder:
         "min_steps",
     )
 
-    def __init__(
-        self, clock: Clock, put: Callable[[Slice], None], window_seconds: float, warmup_steps: int
-    ) -> None:
+    def __init__(self, clock: Clock, put: Callable[[Slice], None], window_seconds: float, warmup_steps: int) -> None:
         self._clock = clock
         self._put = put
         self._window_ns = int(window_seconds * 1e9)

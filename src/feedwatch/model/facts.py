@@ -6,6 +6,9 @@ from feedwatch.model.pipeline import PipelineFacts
 from feedwatch.model.transfer import TransferSample
 
 
+UNKNOWN_PIPELINE = PipelineFacts(kind="unknown")
+
+
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     framework: str  # keras | lightning
@@ -94,7 +97,7 @@ class Transfers:
 @dataclass(frozen=True, slots=True)
 class Facts:
     run: RunFacts
-    pipeline: PipelineFacts = PipelineFacts(kind="unknown")
+    pipeline: PipelineFacts = UNKNOWN_PIPELINE
     host: HostFacts = HostFacts()
     batch: BatchFacts | None = None
     transfers: Transfers | None = None

@@ -23,6 +23,7 @@ class Evidence:
 
     says: str  # one or two sentences in the user's own numbers
     numbers: dict[str, float] = field(default_factory=dict)
+    blanks: dict[str, str] = field(default_factory=dict)  # what the rule's title and fix are filled with
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""How the wall time of the measured steps divides among the things that can bound a run."""
+
+from dataclasses import dataclass
+
+from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.facts import Facts
+from feedwatch.model.phases import H2D, OTHER
+from feedwatch.model.transfer import DeviceTransfers
+from feedwatch.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """0..1 of wall time; None where it was not measured."""
+
+    input: float | None
+    transfer: float | None
+    host: float | None
+    launch: float | None
+
+
+def shares(run: Window, facts: Facts) -> Shares:
+    input_share = _input(run)
+    host_share = _host(run)
+    transfer_share = _transfer(run, facts)
+    return Shares(input_share, transfer_share, host_share, _launch(facts, input_share, host_share))
+
+
+def watched_device(facts: Facts) -> DeviceTransfers | None:
+    """The device whose copies the report shows."""
+    if facts.transfers is None:
+        return None
+    return facts.transfers.sample.devices.get(facts.transfers.device)
+
+
+def exposed_ms_per_step(facts: Facts) -> float | None:
+    """Copy time per step that no kernel hides, from the profiler windows."""
+    device = watched_device(facts)
+    if facts.transfers is None or device is None or not facts.transfers.sample.steps:
+        return None
+    return device.exposed_ns / facts.transfers.sample.steps / 1e6
+
+
+def _input(run: Window) -> float | None:
+    stalled_ns = run.stalled_ns
+    if stalled_ns is None or run.wall_ns <= 0:
+        return None
+    per_batch_ms = stalled_ns / max(1, run.batches) / 1e6
+    # A ready batch has to be handed over too; that is not waiting for input.
+    return 0.0 if per_batch_ms < THRESHOLDS.handover_floor_ms else stalled_ns / run.wall_ns
+
+
+def _host(run: Window) -> float | None:
+    other = run.phases.get(OTHER)
+    if other is None or run.wall_ns <= 0:
+        return None
+    per_step_ms = other.total_ns / max(1, run.steps) / 1e6
+    return 0.0 if per_step_ms < THRESHOLDS.loop_floor_ms else other.share_of(run.wall_ns)
+
+
+def _transfer(run: Window, facts: Facts) -> float | None:
+    exposed_ms = exposed_ms_per_step(facts)
+    if exposed_ms is not None and run.step.median_ns > 0:
+        return min(1.0, exposed_ms * 1e6 / run.step.median_ns)
+    copy = run.phases.get(H2D)
+    # On a device clock the copy stands in the compute stream: what it takes, compute waits.
+    if copy is not None and run.starved_ns is not None:
+        return copy.share_of(run.wall_ns)
+    return None
+
+
+def _launch(facts: Facts, input_share: float | None, host_share: float | None) -> float | None:
+    if facts.run.device_kind == "cpu":
+        return None
+    device = watched_device(facts)
+    idle = device.idle_share if device is not None else None
+    if idle is None and facts.device is not None:
+        idle = facts.device.idle_share
+    if idle is None or input_share is None:
+        return None
+    return max(0.0, idle - input_share - (host_share or 0.0))

@@ -1,0 +1,141 @@
+"""Putting the report together from what the other rooms found out: no arithmetic beyond units."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from feedwatch import __version__
+from feedwatch.advise.case import Case
+from feedwatch.advise.engine import Advice
+from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
+from feedwatch.model.facts import Facts
+from feedwatch.model.phases import PHASES
+from feedwatch.model.report import (
+    CopyKind,
+    DeviceSection,
+    HostSection,
+    PhaseSection,
+    PipelineSection,
+    Report,
+    RunSection,
+    SelfSection,
+    SeriesSection,
+    Status,
+    StepsSection,
+    TransfersSection,
+)
+from feedwatch.model.window import PhaseTime
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCost:
+    ns_per_step: float | None  # on the training thread, measured by the hook
+    digest_cpu_ns: int  # on the sink's thread
+    dropped_windows: int
+    profiler_windows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredients:
+    status: Status
+    case: Case
+    advice: Advice
+    series: SeriesSection
+    own: OwnCost
+    now_s: float
+
+
+def assemble(parts: Ingredients) -> Report:
+    case, facts, run = parts.case, parts.case.facts, parts.case.run
+    counts = case.counts
+    wall_ns = 0 if run is None else run.wall_ns
+    return Report(
+        status=parts.status,
+        run=_run(facts, parts.now_s),
+        clock="device" if run is not None and run.starved_ns is not None else "host",
+        steps=StepsSection(
+            counts.measured, counts.warmup, counts.lost + counts.distrusted, counts.batches, counts.samples
+        ),
+        verdict=case.verdict,
+        phases={name: _phase(case.phase(name), wall_ns) for name in PHASES},
+        startup=case.startup,
+        epoch_boundary=case.boundaries,
+        series=parts.series,
+        pipeline=PipelineSection(
+            kind=facts.pipeline.kind,
+            stages=facts.pipeline.stages,
+            workers=facts.pipeline.loader.workers if facts.pipeline.loader else (),
+            settings=facts.pipeline.settings,
+        ),
+        transfers=_transfers(facts),
+        device=_device(facts),
+        host=HostSection(
+            facts.host.cpu_budget, facts.host.cpu_used, facts.host.iowait_share, facts.host.ram_available_gb
+        ),
+        findings=parts.advice.findings,
+        self_cost=_own(parts),
+        combined_gain=parts.advice.combined,
+        feedwatch=__version__,
+    )
+
+
+def _run(facts: Facts, now_s: float) -> RunSection:
+    run = facts.run
+    return RunSection(
+        run.framework, run.version, run.backend, run.device, run.rank, run.world_size, run.started_s, now_s
+    )
+
+
+def _phase(time: PhaseTime | None, wall_ns: int) -> PhaseSection | None:
+    if time is None:
+        return None
+    return PhaseSection(time.median_ns / 1e6, time.p95_ns / 1e6, time.share_of(wall_ns))
+
+
+def _transfers(facts: Facts) -> TransfersSection | None:
+    device = watched_device(facts)
+    if facts.transfers is None or device is None:
+        return None
+    steps = max(1, facts.transfers.sample.steps)
+    return TransfersSection(
+        source=facts.transfers.source,
+        windows=facts.transfers.windows,
+        copies=device.copies.count / steps,
+        mb_per_step=device.copies.size_bytes / steps / 1e6,
+        gb_per_s=device.copies.gb_per_s,
+        by_kind={
+            kind: CopyKind(copies.count, copies.size_bytes / 1e6, copies.gb_per_s)
+            for kind, copies in device.by_kind.items()
+        },
+        hidden_share=device.hidden_share,
+        exposed_ms_per_step=exposed_ms_per_step(facts),
+        link_gb_per_s=None if facts.device is None else facts.device.link_gb_per_s,
+    )
+
+
+def _device(facts: Facts) -> DeviceSection | None:
+    watched = watched_device(facts)
+    idle_share = watched.idle_share if watched is not None else None
+    if facts.device is None:
+        return None if idle_share is None else DeviceSection(None, None, None, idle_share)
+    seen = facts.device
+    if idle_share is None:
+        idle_share = seen.idle_share
+    return DeviceSection(seen.utilisation, seen.memory_used_share, seen.pcie_rx_gb_per_s, idle_share)
+
+
+def _own(parts: Ingredients) -> SelfSection:
+    run, own = parts.case.run, parts.own
+    ratio = us_per_step = None
+    if own.ns_per_step is not None:
+        us_per_step = own.ns_per_step / 1e3
+        if run is not None and run.steps:
+            mean_step_ns = run.wall_ns / run.steps
+            ratio = own.ns_per_step / mean_step_ns if mean_step_ns > 0 else None
+    windows = parts.case.facts.transfers.windows if parts.case.facts.transfers else own.profiler_windows
+    notes = tuple(dict.fromkeys(chain(parts.case.facts.notes, _unknown(parts.case.facts))))
+    return SelfSection(ratio, us_per_step, windows, own.dropped_windows, notes)
+
+
+def _unknown(facts: Facts) -> tuple[str, ...]:
+    because = facts.pipeline.unknown_because
+    return () if because is None else (f"the input pipeline was not read: {because}",)

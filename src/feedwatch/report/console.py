@@ -1,0 +1,90 @@
+"""The report for a terminal."""
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from feedwatch.model.finding import Finding
+from feedwatch.model.phases import PHASES
+from feedwatch.model.report import Report, Status
+from feedwatch.model.verdict import Bound
+from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
+
+_STYLES = {
+    Bound.INPUT: "red",
+    Bound.TRANSFER: "yellow",
+    Bound.LAUNCH: "yellow",
+    Bound.HOST: "yellow",
+    Bound.COMPUTE: "green",
+    Bound.UNKNOWN: "white",
+}
+_NAMES = {"input_wait": "input wait", "h2d": "copy to device", "compute": "compute", "other": "other"}
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Verdict, where a step goes, what to change, what was not measured."""
+    console.print(_verdict(report))
+    console.print(_phases(report))
+    for number, finding in enumerate(report.findings, start=1):
+        console.print(finding_panel(number, finding))
+    if not report.findings and report.verdict.bound is not Bound.UNKNOWN:
+        console.print("Nothing to change.")
+    for note in report.self_cost.notes:
+        console.print(f"[dim]not measured: {escape(note)}[/dim]")
+
+
+def print_summary(report: Report, console: Console, where: str) -> None:
+    """What a training script prints at its end: the verdict, the first finding, where the rest is."""
+    console.print(_verdict(report))
+    if report.findings:
+        console.print(finding_panel(1, report.findings[0]))
+    if where:
+        console.print(f"[dim]feedwatch report {escape(where)}[/dim]", soft_wrap=True)
+
+
+def finding_panel(number: int, finding: Finding) -> Panel:
+    body: list[RenderableType] = [Text(finding.why)]
+    if finding.fix.after.strip():
+        body += [
+            Text(),
+            Syntax(finding.fix.after.strip(), "python", background_color="default", word_wrap=True),
+        ]
+    if finding.gain is not None:
+        body += [Text(), Text(f"{gain_text(finding.gain)}: {finding.gain.because}", style="green")]
+    return Panel(
+        Group(*body),
+        title=f"{number}. {escape(finding.title)}",
+        subtitle=f"{finding.code} {finding.name}",
+        title_align="left",
+        subtitle_align="right",
+    )
+
+
+def _verdict(report: Report) -> Panel:
+    verdict, style = report.verdict, _STYLES[report.verdict.bound]
+    numbers = (
+        f"waiting for input {percent(verdict.stall_ratio)} · step {milliseconds(verdict.step_ms)} · "
+        f"{amount(verdict.samples_per_s)} samples/s · at most {factor(verdict.ceiling_speedup)} faster"
+    )
+    if report.ranks is not None and report.ranks.slowest is not None:
+        numbers += f" · {report.ranks.count} ranks, rank {report.ranks.slowest.rank} waits longest"
+    status = "" if report.status is Status.FINISHED else f" [{report.status.value}]"
+    body = Group(Text(verdict.detail), Text(numbers, style="bold"))
+    return Panel(body, title=escape(f"{verdict.title}{status}"), border_style=style, title_align="left")
+
+
+def _phases(report: Report) -> Table:
+    table = Table(title="Where a step goes", title_justify="left")
+    table.add_column("phase")
+    for heading in ("median", "p95", "share"):
+        table.add_column(heading, justify="right")
+    for name in PHASES:
+        phase = report.phases.get(name)
+        if phase is None:
+            table.add_row(_NAMES[name], "not measured", "", "")
+        else:
+            table.add_row(_NAMES[name], milliseconds(phase.ms), milliseconds(phase.p95_ms), percent(phase.share))
+    return table

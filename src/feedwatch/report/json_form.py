@@ -1,0 +1,129 @@
+"""The report as JSON and back. Reading validates: every field is checked against the value's own types."""
+
+import json
+import math
+import types
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+from feedwatch.errors import ReportError
+from feedwatch.model.report import SCHEMA, Report
+
+# "self" is no name for a Python field.
+_JSON_NAMES: Final = {"self_cost": "self"}
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    encoded: dict[str, Any] = {"schema": report.schema, "feedwatch": report.feedwatch}
+    encoded.update(_encode(report))
+    return encoded
+
+
+def dumps(report: Report) -> str:
+    return json.dumps(to_json(report), ensure_ascii=False, allow_nan=False)
+
+
+def from_json(data: object) -> Report:
+    if not isinstance(data, dict):
+        raise ReportError("not a feedwatch report: it is not an object")
+    if data.get("schema") != SCHEMA:
+        raise ReportError(
+            f"report schema {data.get('schema')!r}, this feedwatch reads schema {SCHEMA}: update feedwatch"
+        )
+    try:
+        report = _decode(Report, data, "report")
+    except RecursionError:
+        raise ReportError("not a feedwatch report: nested too deeply") from None
+    assert isinstance(report, Report)
+    return report
+
+
+def loads(text: str | bytes) -> Report:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"not a feedwatch report: {error}") from None
+    return from_json(data)
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {_JSON_NAMES.get(f.name, f.name): _encode(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): _encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encode(item) for item in value]
+    if isinstance(value, float):
+        # NaN and infinity are no JSON, and no measurement either.
+        return value if math.isfinite(value) else None
+    return value
+
+
+@lru_cache(maxsize=64)
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _decode(expected: Any, value: Any, where: str) -> Any:
+    if expected is Any:
+        return value
+    origin = get_origin(expected)
+    if origin in (Union, types.UnionType):
+        return _decode_union(get_args(expected), value, where)
+    if origin is tuple:
+        return tuple(_decode(get_args(expected)[0], item, where) for item in _must_be(list, value, where))
+    if origin is dict:
+        item_type = get_args(expected)[1]
+        items = _must_be(dict, value, where).items()
+        return {str(key): _decode(item_type, item, f"{where}.{key}") for key, item in items}
+    if is_dataclass(expected) and isinstance(expected, type):
+        return _decode_dataclass(expected, _must_be(dict, value, where), where)
+    return _decode_plain(expected, value, where)
+
+
+def _decode_union(options: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and type(None) in options:
+        return None
+    for option in options:
+        if option is type(None):
+            continue
+        try:
+            return _decode(option, value, where)
+        except ReportError:
+            if option is options[-1] or len(options) == 2:
+                raise
+    raise ReportError(f"{where} has a value of the wrong kind")
+
+
+def _decode_dataclass(cls: type, data: dict[str, Any], where: str) -> Any:
+    values: dict[str, Any] = {}
+    for field in fields(cls):
+        key = _JSON_NAMES.get(field.name, field.name)
+        if key in data:
+            values[field.name] = _decode(_hints(cls)[field.name], data[key], f"{where}.{key}")
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise ReportError(f"{where}.{key} is missing")
+    return cls(**values)
+
+
+def _decode_plain(expected: Any, value: Any, where: str) -> Any:
+    if isinstance(expected, type) and issubclass(expected, Enum):
+        try:
+            return expected(value)
+        except ValueError:
+            raise ReportError(f"{where} is {str(value)[:40]!r}, which this feedwatch does not know") from None
+    if expected is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, expected) and not (expected is int and isinstance(value, bool)):
+        return value
+    raise ReportError(f"{where} should be {expected.__name__}, not {type(value).__name__}")
+
+
+def _must_be(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, kind):
+        raise ReportError(f"{where} should be a {kind.__name__}, not {type(value).__name__}")
+    return value

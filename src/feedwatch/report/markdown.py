@@ -1,0 +1,49 @@
+"""The advice for TensorBoard's Text tab: the verdict in the first line, below 25 lines."""
+
+from feedwatch.model.finding import Finding, Gain
+from feedwatch.model.phases import PHASES
+from feedwatch.model.report import Report
+from feedwatch.report.wording import amount, gain_text, milliseconds, percent
+
+# TensorBoard's text card is read at a glance; what comes third rarely matters before the first is done.
+MAX_FINDINGS = 2
+MAX_SNIPPET_LINES = 6
+
+
+def render_markdown(report: Report) -> str:
+    verdict = report.verdict
+    lines = [f"**{escape(verdict.title)}**", "", escape(verdict.detail), "", _figures(report)]
+    for number, finding in enumerate(report.findings[:MAX_FINDINGS], start=1):
+        lines += ["", *_finding(number, finding)]
+    if not report.findings:
+        lines += ["", "Nothing to change."]
+    return "\n".join(lines)
+
+
+def escape(text: str) -> str:
+    """Names come from the user's code and may hold Markdown or HTML; they must stay text."""
+    out = "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in text)
+    return " ".join(out.split())
+
+
+def _figures(report: Report) -> str:
+    parts = [f"step {milliseconds(report.verdict.step_ms)}"]
+    for name in PHASES:
+        phase = report.phases.get(name)
+        shown = "not measured" if phase is None else f"{milliseconds(phase.ms)} ({percent(phase.share)})"
+        parts.append(f"{name.replace('_', ' ')} {shown}")
+    parts.append(f"{amount(report.verdict.samples_per_s)} samples/s")
+    return " · ".join(parts)
+
+
+def _finding(number: int, finding: Finding) -> list[str]:
+    gain: Gain | None = finding.gain
+    lines = [
+        f"{number}. **{escape(finding.title)}** ({finding.code}; {gain_text(gain)})",
+        "",
+        escape(finding.why),
+    ]
+    snippet = finding.fix.after.strip().splitlines()
+    if snippet and len(snippet) <= MAX_SNIPPET_LINES:
+        lines += ["", *(f"    {line}" for line in snippet)]
+    return lines

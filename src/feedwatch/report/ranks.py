@@ -1,0 +1,73 @@
+"""Several ranks' reports as one. A slow loader on one rank shows on the others as compute: only together they tell."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Final
+
+from feedwatch.errors import ReportError
+from feedwatch.model.phases import INPUT_WAIT
+from feedwatch.model.report import RankLine, RanksSection, Report, Status
+from feedwatch.model.verdict import Bound
+
+# A thousand ranks must not make a thousand rows: those that wait longest are the ones to look at.
+MAX_LINES: Final = 16
+
+
+def merge(reports: Sequence[Report]) -> Report:
+    """The report of the rank that waits longest, with all ranks beside it; the one report where there is one."""
+    if not reports:
+        raise ReportError("no report to read")
+    newest = _newest_run(reports)
+    if len(newest) == 1 and newest[0].run.world_size <= 1:
+        return newest[0]
+    ordered = sorted(newest, key=_wait_ms, reverse=True)
+    leader = ordered[0] if ordered[0].verdict.bound is Bound.INPUT else _first_rank(newest)
+    return replace(leader, status=_status(newest), ranks=_section(ordered))
+
+
+def _newest_run(reports: Sequence[Report]) -> list[Report]:
+    """Files of an earlier run with more ranks may lie in the same directory: keep those of the newest start."""
+    last = max(report.run.started for report in reports)
+    world = next(report.run.world_size for report in reports if report.run.started == last)
+    # Ranks of one run start within minutes of each other and agree on the world's size.
+    return [report for report in reports if report.run.world_size == world and last - report.run.started < 600]
+
+
+def _first_rank(reports: Sequence[Report]) -> Report:
+    return min(reports, key=lambda report: report.run.rank)
+
+
+def _wait_ms(report: Report) -> float:
+    wait = report.phases.get(INPUT_WAIT)
+    return 0.0 if wait is None else wait.ms
+
+
+def _status(reports: Sequence[Report]) -> Status:
+    """The worst one speaks for the run."""
+    seen = {report.status for report in reports}
+    for status in (Status.FAILED, Status.INTERRUPTED, Status.RUNNING):
+        if status in seen:
+            return status
+    return Status.FINISHED
+
+
+def _section(ordered: Sequence[Report]) -> RanksSection:
+    lines = [_line(report) for report in ordered]
+    waits = [line.input_wait_ms for line in lines if line.input_wait_ms is not None]
+    world_size = ordered[0].run.world_size
+    return RanksSection(
+        count=len(ordered),
+        world_size=world_size,
+        missing=max(0, world_size - len(ordered)),
+        slowest=lines[0] if waits else None,
+        median_input_wait_ms=median(waits) if waits else None,
+        max_input_wait_ms=max(waits, default=None),
+        lines=tuple(lines[:MAX_LINES]),
+    )
+
+
+def _line(report: Report) -> RankLine:
+    wait = report.phases.get(INPUT_WAIT)
+    verdict = report.verdict
+    return RankLine(report.run.rank, verdict.stall_ratio, verdict.step_ms, None if wait is None else wait.ms)
