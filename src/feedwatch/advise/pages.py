@@ -1,0 +1,35 @@
+"""A rule's page as Markdown: `feedwatch explain`, the tab and docs/rules show the same text."""
+
+from feedwatch.advise.registry import RULES, rule
+from feedwatch.advise.rule import Rule
+
+
+def page_markdown(code: str) -> str:
+    """Raises KeyError for a code (or name) that no rule has."""
+    return _page(rule(code))
+
+
+def symptom_index() -> str:
+    """Every symptom with the rules that know it, in the order of the alphabet."""
+    rows: dict[str, list[Rule]] = {}
+    for one in RULES:
+        for symptom in one.symptoms:
+            rows.setdefault(symptom, []).append(one)
+    lines = ["# By symptom", "", "What you notice, and the findings that explain it.", ""]
+    for symptom in sorted(rows, key=str.lower):
+        links = ", ".join(f"[{one.code} {one.name}](rules/{one.code}.md)" for one in rows[symptom])
+        lines.append(f"- **{symptom}**: {links}")
+    return "\n".join(lines) + "\n"
+
+
+def _page(one: Rule) -> str:
+    page = one.page
+    parts = (
+        f"# {one.code} {one.name}",
+        f"## What it sees\n\n{page.sees}",
+        f"## Why it costs\n\n{page.why}",
+        f"## Fix\n\n{page.fix}",
+        f"## When to leave it\n\n{page.leave}",
+        "## References\n\n" + "\n".join(f"- {reference}" for reference in page.references),
+    )
+    return "\n\n".join(parts) + "\n"

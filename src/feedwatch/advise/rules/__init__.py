@@ -1,0 +1,1 @@
+"""One module per rule; each exports `RULE` and knows no other rule."""
