@@ -1,0 +1,133 @@
+// The tab: what is on the screen, when it is fetched again, and the few things a user can choose.
+import {h, text} from './dom.js';
+import {adviceSection} from './advice.js';
+import {compareSection} from './compare.js';
+import {emptyState, trouble} from './empty.js';
+import {historyCard} from './history.js';
+import {followTheme, linkedView, linkTo, onReload, onScreen} from './host.js';
+import {machineCard, transfersCard} from './machine.js';
+import {costCard, onceCard} from './measurement.js';
+import {pipelineCard, workersCard} from './pipeline.js';
+import {ranksCard} from './ranks.js';
+import {runList} from './runs.js';
+import {openSource} from './source.js';
+import {refusal, verdictSection} from './verdict.js';
+
+const POLL_MS = 10000;
+
+const state = {rows: [], run: null, compare: [], baseline: null, entry: null, problem: null};
+let root, source;
+
+const actions = {
+  open(run) { Object.assign(state, {run, compare: []}); refresh(true); },
+  tick(run) {
+    // the first tick means: this one against the one I am looking at
+    const chosen = state.compare.length ? state.compare : [state.run];
+    const next = chosen.includes(run) && state.compare.length ? chosen.filter((other) => other !== run) : [...new Set([...chosen, run])];
+    state.compare = next.length > 1 ? next : [];
+    if (next.length === 1) state.run = next[0];
+    refresh(true);
+  },
+  clear() { state.compare = []; refresh(true); },
+  baseline(run) { state.baseline = run; render(); },
+};
+
+let seen = '';
+
+async function refresh(chosen = false) {
+  try {
+    const rows = await source.runs();
+    if (!rows.some((row) => row.run === state.run)) state.run = firstChoice(rows);
+    const entry = rows.length && !state.compare.length ? await source.report(state.run) : state.entry;
+    Object.assign(state, {rows, entry, problem: null});
+  } catch (problem) {
+    state.problem = text(problem.message) || 'The request failed.';
+  }
+  const now = JSON.stringify([state.rows, state.entry, state.problem, state.compare]);
+  if (now === seen && !chosen) return; // nothing new: the reader keeps selection, scroll and tooltip
+  seen = now;
+  render();
+  if (chosen) linkTo(state.run, state.compare);
+}
+
+// The run that waits longest is the one that needs a reader.
+function firstChoice(rows) {
+  const waiting = (row) => (typeof row.stall_ratio === 'number' ? row.stall_ratio : -1);
+  return rows.length ? rows.reduce((a, b) => (waiting(b) > waiting(a) ? b : a)).run : null;
+}
+
+function render() {
+  const kept = keep();
+  root.replaceChildren(...screen());
+  restore(kept);
+}
+
+function screen() {
+  if (state.problem && !state.rows.length) return [trouble(state.problem, () => refresh(true))];
+  if (!state.rows.length) return [emptyState()];
+  const compared = state.rows.filter((row) => state.compare.includes(row.run)).sort((a, b) => (a.started || 0) - (b.started || 0));
+  const body = compared.length > 1 ? compareSection(compared, state.baseline, actions.baseline) : page();
+  const banner = state.problem ? h('p', {class: 'banner', role: 'status'}, `TensorBoard does not answer: ${state.problem} What is shown may be old.`) : null;
+  const main = h('main', {'aria-label': compared.length > 1 ? 'Comparison' : `Run ${state.run || '.'}`}, h('div', {class: 'content'}, banner, body));
+  return state.rows.length > 1 ? [runList(state, actions), main] : [main];
+}
+
+function page() {
+  const {report, row} = state.entry || {};
+  if (!report) return refusal('This run has no feedwatch report any more.');
+  if (report.error) return refusal(report.error);
+  return [
+    verdictSection(row, report),
+    h('div', {class: 'columns'},
+      h('div', {class: 'evidence-column'}, historyCard(report), pipelineCard(report), workersCard(report),
+        transfersCard(report), ranksCard(report, source.live ? actions.open : null)),
+      h('div', {class: 'advice-column'}, adviceSection(report, source))),
+    h('div', {class: 'small-cards'}, onceCard(report), machineCard(report), costCard(report)),
+  ];
+}
+
+// A redraw must not take away where the reader is.
+function keep() {
+  const open = [...root.querySelectorAll('details[data-key][open]')].map((details) => details.dataset.key);
+  return {focus: document.activeElement?.dataset?.key, open, run: root.dataset.run, scroll: root.querySelector('main')?.scrollTop || 0,
+    list: root.querySelector('.runs')?.scrollTop || 0};
+}
+
+function restore(kept) {
+  const shown = state.compare.length ? 'compare' : 'run ' + state.run;
+  root.dataset.run = shown;
+  const byKey = (key) => [...root.querySelectorAll('[data-key]')].find((element) => element.dataset.key === key);
+  if (kept.run === shown) {
+    kept.open.forEach((key) => byKey(key)?.setAttribute('open', ''));
+    root.querySelector('main').scrollTop = kept.scroll;
+  }
+  const runs = root.querySelector('.runs');
+  if (runs) runs.scrollTop = kept.list;
+  if (kept.focus) byKey(kept.focus)?.focus({preventScroll: true});
+}
+
+const waitsForNews = () => !state.rows.length || state.problem || state.rows.some((row) => row.status === 'running');
+
+async function start() {
+  document.documentElement.lang = 'en';
+  source = openSource();
+  root = h('div', {id: 'feedwatch'});
+  followTheme();
+  if (source.live) await styled();
+  document.body.replaceChildren(root);
+  const linked = linkedView();
+  Object.assign(state, {run: linked.run, compare: linked.compare});
+  await refresh();
+  if (!source.live) return;
+  onReload(() => refresh());
+  setInterval(() => { if (onScreen() && waitsForNews()) refresh(); }, POLL_MS);
+}
+
+// Shown only once it is dressed: a page without its style would flash.
+function styled() {
+  return new Promise((ready) => {
+    document.head.append(h('link', {rel: 'stylesheet', href: './style.css', onload: ready, onerror: ready}));
+  });
+}
+
+export {start as render};

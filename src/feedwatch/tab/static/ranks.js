@@ -1,0 +1,32 @@
+// The ranks of one training run side by side: one slow loader holds all of them up.
+import {bar, card, h, list, num, part} from './dom.js';
+import {count, ms, percent, plural} from './format.js';
+
+export function ranksCard(report, open) {
+  const ranks = part(report.ranks), lines = list(ranks.lines).map(part);
+  if (!report.ranks) return null;
+  const longest = Math.max(...lines.map((line) => num(line.input_wait_ms) || 0), 1e-9);
+  const slowest = num(part(ranks.slowest).rank);
+  const missing = num(ranks.missing) || 0;
+  return card('Ranks', `input wait per step, ${count(ranks.count)} of ${plural(num(ranks.world_size) || 0, 'rank')} reporting`,
+    h('ol', {class: 'rows'}, lines.map((line) => rankRow(line, longest, line.rank === slowest && lines.length > 1, open))),
+    h('p', {class: 'foot'}, summary(ranks, lines.length, missing)));
+}
+
+function rankRow(line, longest, slow, open) {
+  const name = `Rank ${count(line.rank)}`;
+  return h('li', {class: 'row rank' + (slow ? ' hot' : '')},
+    h('span', {class: 'who'}, typeof line.run === 'string' && open
+      ? h('button', {type: 'button', class: 'link', onclick: () => open(line.run)}, name) : name),
+    bar((num(line.input_wait_ms) || 0) / longest, slow ? 'p-input_wait' : ''),
+    h('span', {class: 'n'}, ms(line.input_wait_ms)),
+    h('span', {class: 'remark'}, slow ? h('span', {class: 'chip l-bad'}, 'waits longest') : null, `${percent(line.stall_ratio)} of the time`));
+}
+
+function summary(ranks, shown, missing) {
+  const words = [`Median wait ${ms(ranks.median_input_wait_ms)}, longest ${ms(ranks.max_input_wait_ms)}.`];
+  if (num(ranks.count) > shown) words.push(`The ${count(shown)} that wait longest are shown.`);
+  if (missing) words.push(`${plural(missing, 'rank')} wrote no report.`);
+  words.push('All ranks go at the pace of the slowest.');
+  return words.join(' ');
+}
