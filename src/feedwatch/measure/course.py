@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from feedwatch.measure.fold import fold, known
+from feedwatch.measure.columns import Columns, columns
+from feedwatch.measure.fold import fold
 from feedwatch.measure.history import History
 from feedwatch.measure.recorder import EpochGap, Slice
 from feedwatch.measure.sketch import Sketch
 from feedwatch.model.boundary import EpochBoundaries, Startup
 from feedwatch.model.counts import Counts
 from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.step import StepKind
 from feedwatch.model.window import Clumps, PhaseTime, Window
 
 # The monotonic clock stops while a machine sleeps, the wall clock does not: more than this apart is a suspend.
@@ -63,24 +64,15 @@ class Course:
             self.history.mark(step, label)
         for gap in piece.gaps:
             self._add_gap(gap)
-        self._count(piece)
+        self.counts = replace(self.counts, lost=piece.dropped, wall_s=self._wall_ns / 1e9)
         if not piece.records:
             return None
-        self.history.add(piece.records)
-        if self._first_step_ms is None:
-            self._first_step_ms = piece.records[0].wall_ns / 1e6
-        for record in piece.records:
-            if record.kind is StepKind.EPOCH_FIRST and record.input_wait_ns is not None:
-                self._first_fetch_ns.add(record.input_wait_ns)
-        steady = [record for record in piece.records if record.kind is StepKind.STEADY]
-        if not steady:
-            return fold(piece.records, piece.ended_s, ("warm-up",))
-        window = fold(steady, piece.ended_s, self._suspended(piece))
-        if window.trusted:
-            self._add_steady(steady, window)
-        else:
-            self.counts = replace(self.counts, distrusted=self.counts.distrusted + len(steady))
-        return window
+        steps = columns(piece.records)
+        self.history.add(steps)
+        self._count(steps)
+        if set(steps.kind) != {StepKind.STEADY}:
+            return self._add_mixed(piece, steps)
+        return self._add_window(piece, steps)
 
     def run(self) -> Window | None:
         """All trusted steady steps as one window."""
@@ -124,21 +116,38 @@ class Course:
             first_fetch_ms=_ms(first_ns),
         )
 
-    def _add_steady(self, steady: list[StepRecord], window: Window) -> None:
+    def _add_mixed(self, piece: Slice, steps: Columns) -> Window:
+        """Warm-up and the first steps of epochs are in the history, but not in the window."""
+        for record in piece.records:
+            if record.kind is StepKind.EPOCH_FIRST and record.input_wait_ns is not None:
+                self._first_fetch_ns.add(record.input_wait_ns)
+        steady = [record for record in piece.records if record.kind is StepKind.STEADY]
+        if not steady:
+            return fold(steps, piece.ended_s, ("warm-up",))
+        return self._add_window(piece, columns(steady))
+
+    def _add_window(self, piece: Slice, steady: Columns) -> Window:
+        window = fold(steady, piece.ended_s, self._suspended(piece))
+        if window.trusted:
+            self._add_trusted(steady, window)
+        else:
+            self.counts = replace(self.counts, distrusted=self.counts.distrusted + len(steady))
+        return window
+
+    def _add_trusted(self, steady: Columns, window: Window) -> None:
         self.counts = replace(self.counts, measured=self.counts.measured + len(steady))
         if self._first_step is None:
             self._first_step = window.first_step
         self._last_step = window.last_step
-        self._steady_batches += window.batches
-        self._steady_samples = _plus(self._steady_samples, None if window.samples is None else [window.samples])
-        self._step.add([record.wall_ns for record in steady])
-        waits = known(record.input_wait_ns for record in steady)
-        self._phases[INPUT_WAIT].add(waits)
-        self._phases[H2D].add(known(record.h2d_ns for record in steady))
-        self._phases[COMPUTE].add(known(record.compute_ns for record in steady))
-        self._phases[OTHER].add(None if waits is None else [record.other_ns for record in steady])
-        self._starved.add(known(record.starved_ns for record in steady))
-        self._host_wait.add(known(record.host_wait_ns for record in steady))
+        self._steady_batches += steady.batches
+        self._steady_samples = _plus(self._steady_samples, steady.samples)
+        self._step.add(steady.wall_ns)
+        self._phases[INPUT_WAIT].add(steady.input_wait_ns)
+        self._phases[H2D].add(steady.h2d_ns)
+        self._phases[COMPUTE].add(steady.compute_ns)
+        self._phases[OTHER].add(steady.other_ns)
+        self._starved.add(steady.starved_ns)
+        self._host_wait.add(steady.host_wait_ns)
         self._clumps = _join(self._clumps, window.clumps)
 
     def _add_gap(self, gap: EpochGap) -> None:
@@ -147,15 +156,16 @@ class Course:
         if gap.loader_start_ns is not None:
             self._loader_start_ns.add(gap.loader_start_ns)
 
-    def _count(self, piece: Slice) -> None:
-        records, counts = piece.records, self.counts
-        self._wall_ns += sum(record.wall_ns for record in records)
+    def _count(self, steps: Columns) -> None:
+        if self._first_step_ms is None:
+            self._first_step_ms = steps.wall_ns[0] / 1e6
+        self._wall_ns += sum(steps.wall_ns)
+        counts = self.counts
         self.counts = replace(
             counts,
-            lost=piece.dropped,
-            warmup=counts.warmup + sum(record.kind is StepKind.WARMUP for record in records),
-            batches=counts.batches + sum(record.batches for record in records),
-            samples=_plus(counts.samples, known(record.samples for record in records)),
+            warmup=counts.warmup + steps.kind.count(StepKind.WARMUP),
+            batches=counts.batches + steps.batches,
+            samples=_plus(counts.samples, steps.samples),
             wall_s=self._wall_ns / 1e9,
         )
 
@@ -178,8 +188,8 @@ def _join(left: Clumps | None, right: Clumps | None) -> Clumps | None:
     )
 
 
-def _plus(total: int | None, values: list[int] | None) -> int | None:
-    return None if total is None or values is None else total + sum(values)
+def _plus(total: int | None, more: int | None) -> int | None:
+    return None if total is None or more is None else total + more
 
 
 def _ms(value_ns: float | None) -> float | None:

@@ -1,10 +1,11 @@
 """Folding a row of step records into one window: pure arithmetic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
+from feedwatch.measure.columns import Columns
 from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER
-from feedwatch.model.step import StepRecord
 from feedwatch.model.window import Clumps, PhaseTime, Window
 
 # A step is stalled when its wait is a fifth of the usual step, and longer than handing over a ready batch takes.
@@ -12,66 +13,49 @@ STALL_SHARE: Final = 0.2
 STALL_FLOOR_NS: Final = 300_000
 
 
-def phase_time(values_ns: Sequence[int]) -> PhaseTime:
-    ordered = sorted(values_ns)
-    return PhaseTime(sum(ordered), float(_at(ordered, 0.5)), float(_at(ordered, 0.95)))
-
-
-def fold(records: Sequence[StepRecord], ended_s: float = 0.0, distrust: tuple[str, ...] = ()) -> Window:
-    """At least one record."""
-    step = phase_time([record.wall_ns for record in records])
-    waits = known(record.input_wait_ns for record in records)
-    host_waits = known(record.host_wait_ns for record in records)
-    starved = known(record.starved_ns for record in records)
-    samples = known(record.samples for record in records)
+def fold(steps: Columns, ended_s: float = 0.0, distrust: tuple[str, ...] = ()) -> Window:
+    step = phase_time(steps.wall_ns)
+    assert step is not None  # a window has at least one step
+    waits = steps.input_wait_ns
     return Window(
-        first_step=records[0].step,
-        last_step=records[-1].step,
-        steps=len(records),
-        batches=sum(record.batches for record in records),
-        samples=None if samples is None else sum(samples),
+        first_step=steps.step[0],
+        last_step=steps.step[-1],
+        steps=len(steps),
+        batches=steps.batches,
+        samples=steps.samples,
         wall_ns=step.total_ns,
         step=step,
         phases={
-            INPUT_WAIT: _time_of(waits),
-            H2D: _time_of(known(record.h2d_ns for record in records)),
-            COMPUTE: _time_of(known(record.compute_ns for record in records)),
-            # With nothing claimed there is nothing to set "the rest" against.
-            OTHER: None if waits is None else phase_time([record.other_ns for record in records]),
+            INPUT_WAIT: phase_time(waits),
+            H2D: phase_time(steps.h2d_ns),
+            COMPUTE: phase_time(steps.compute_ns),
+            OTHER: phase_time(steps.other_ns),
         },
-        starved_ns=None if starved is None else sum(starved),
-        host_wait=_time_of(host_waits),
+        starved_ns=None if steps.starved_ns is None else sum(steps.starved_ns),
+        host_wait=phase_time(steps.host_wait_ns),
         clumps=None if waits is None else clumps(waits, step.median_ns),
         distrust=distrust,
         ended_s=ended_s,
     )
 
 
-def known(values: Iterable[int | None]) -> list[int] | None:
-    """The values when all are known, else None: half a phase is not a phase."""
-    found: list[int] = []
-    for value in values:
-        if value is None:
-            return None
-        found.append(value)
-    return found
+def phase_time(values_ns: Sequence[int] | None) -> PhaseTime | None:
+    if values_ns is None:
+        return None
+    ordered = sorted(values_ns)
+    return PhaseTime(sum(ordered), _at(ordered, 0.5), _at(ordered, 0.95))
 
 
 def clumps(waits_ns: Sequence[int], step_median_ns: float) -> Clumps:
     floor_ns = max(STALL_FLOOR_NS, STALL_SHARE * step_median_ns)
-    stalled = run = longest_run = gap = longest_gap = 0
-    for wait_ns in waits_ns:
-        if wait_ns > floor_ns:
-            longest_gap = max(longest_gap, gap if stalled else 0)
-            stalled, run, gap = stalled + 1, run + 1, 0
-            longest_run = max(longest_run, run)
-        else:
-            run, gap = 0, gap + 1
-    return Clumps(stalled, longest_run, longest_gap, max(waits_ns, default=0))
-
-
-def _time_of(values_ns: list[int] | None) -> PhaseTime | None:
-    return None if values_ns is None else phase_time(values_ns)
+    places = [index for index, wait_ns in enumerate(waits_ns) if wait_ns > floor_ns]
+    longest_run = run = 1 if places else 0
+    longest_gap = 0
+    for before, after in pairwise(places):
+        run = run + 1 if after == before + 1 else 1
+        longest_run = max(longest_run, run)
+        longest_gap = max(longest_gap, after - before - 1)
+    return Clumps(len(places), longest_run, longest_gap, max(waits_ns, default=0))
 
 
 def _at(ordered: Sequence[int], share: float) -> float:

@@ -1,11 +1,11 @@
 """The run's course in at most 400 points: when full, neighbours are merged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from feedwatch.measure.fold import known
+from feedwatch.measure.columns import Columns
 from feedwatch.model.report import Mark, SeriesSection
-from feedwatch.model.step import StepRecord
 
 MAX_POINTS: Final = 400
 MAX_MARKS: Final = 60
@@ -37,10 +37,8 @@ class History:
         self._marks: list[Mark] = []
         self._slices_per_point = 1
 
-    def add(self, records: list[StepRecord]) -> None:
-        if not records:
-            return
-        point = _point(records)
+    def add(self, steps: Columns) -> None:
+        point = _point(steps)
         last = self._points[-1] if self._points else None
         if last is not None and last.slices < self._slices_per_point:
             last.merge(point)
@@ -76,20 +74,19 @@ class History:
         self._slices_per_point *= 2
 
 
-def _point(records: list[StepRecord]) -> _Point:
-    waits = known(record.input_wait_ns for record in records)
+def _point(steps: Columns) -> _Point:
     return _Point(
-        step=records[-1].step,
-        steps=len(records),
+        step=steps.step[-1],
+        steps=len(steps),
         slices=1,
-        input_wait_ns=_total(waits),
-        h2d_ns=_total(known(record.h2d_ns for record in records)),
-        compute_ns=_total(known(record.compute_ns for record in records)),
-        other_ns=None if waits is None else sum(record.other_ns for record in records),
+        input_wait_ns=_total(steps.input_wait_ns),
+        h2d_ns=_total(steps.h2d_ns),
+        compute_ns=_total(steps.compute_ns),
+        other_ns=_total(steps.other_ns),
     )
 
 
-def _total(values_ns: list[int] | None) -> int | None:
+def _total(values_ns: Sequence[int] | None) -> int | None:
     return None if values_ns is None else sum(values_ns)
 
 

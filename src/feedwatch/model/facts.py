@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from feedwatch.model.pipeline import PipelineFacts
 from feedwatch.model.transfer import TransferSample
 
-
 UNKNOWN_PIPELINE = PipelineFacts(kind="unknown")
 
 

@@ -29,6 +29,9 @@ class DeviceTransfers:
     kernel_ns: float = 0.0  # union of kernels
     steps: int = 0  # whole steps seen on this device
     step_ns: float | None = None  # mean
+    busy_per_step_ns: float | None = None  # mean over the steps, as the two below
+    exposed_per_step_ns: float | None = None  # only what lies inside steps
+    bytes_per_step: float | None = None
 
     @property
     def exposed_ns(self) -> float:
@@ -51,9 +54,12 @@ class TransferSample:
     input_wait_idle_ns: float | None  # part of it during which every device idled
     kind_inferred: bool = False
     problems: tuple[str, ...] = field(default=())
+    step_wait_ns: float | None = None  # the part of input_wait_ns that belongs to whole steps
 
     @property
     def input_wait_share(self) -> float | None:
-        if self.input_wait_ns is None or not self.steps or not self.step_ns:
+        """Of the step time: what was waited outside the steps is in neither of the two."""
+        waited_ns = self.input_wait_ns if self.step_wait_ns is None else self.step_wait_ns
+        if waited_ns is None or not self.steps or not self.step_ns:
             return None
-        return self.input_wait_ns / (self.steps * self.step_ns)
+        return waited_ns / (self.steps * self.step_ns)

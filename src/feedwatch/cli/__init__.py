@@ -1,0 +1,43 @@
+"""The command line: one module per command, each with `add_parser` and `run`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from feedwatch import __version__
+from feedwatch.errors import FeedwatchError
+
+COMMANDS: Final = ("demo", "report", "check", "compare", "trace", "explain", "doctor")
+
+EXIT_ERROR: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="feedwatch", description="Why training waits for data, and what to change, in your own numbers."
+    )
+    parser.add_argument("--version", action="version", version=f"feedwatch {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = {name: import_module(f"feedwatch.cli.{name}") for name in COMMANDS}
+    for command in commands.values():
+        command.add_parser(subparsers)
+    args = parser.parse_args(argv)
+    try:
+        return int(commands[args.command].run(args))
+    except FeedwatchError as error:
+        print(f"feedwatch: {one_line(str(error))}", file=sys.stderr)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # `feedwatch report … | head`: the reader has seen enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

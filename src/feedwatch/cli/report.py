@@ -1,0 +1,44 @@
+"""`feedwatch report RUN [--json|--html FILE]`"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from feedwatch.errors import FeedwatchError
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("report", help="show a run's report")
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run's directory, its report.json or its event file")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    form.add_argument("--html", metavar="FILE", type=Path, help="write one self-contained HTML file")
+
+
+def run(args: argparse.Namespace) -> int:
+    from feedwatch.report.json_form import to_json
+    from feedwatch.report.load import load_run
+
+    report = load_run(args.run)
+    if args.json:
+        print(json.dumps(to_json(report), ensure_ascii=False, indent=1, allow_nan=False))
+    elif args.html is not None:
+        from feedwatch.report.html import render_html
+
+        _write(args.html, render_html([(args.run.name or str(args.run), to_json(report))]))
+        print(f"written: {args.html}")
+    else:
+        from rich.console import Console
+
+        from feedwatch.report.console import print_report
+
+        print_report(report, Console())
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FeedwatchError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,18 @@
+"""Every test runs strict: what production swallows and counts is re-raised here, so no error of ours can hide."""
+
+import os
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+
+@pytest.fixture(autouse=True)
+def _strict(monkeypatch, request):
+    """`@pytest.mark.lenient` is for tests of the swallowing itself."""
+    if "lenient" in request.keywords:
+        monkeypatch.delenv("FEEDWATCH_STRICT", raising=False)
+    else:
+        monkeypatch.setenv("FEEDWATCH_STRICT", "1")
+    monkeypatch.delenv("FEEDWATCH", raising=False)

@@ -1,0 +1,113 @@
+import pytest
+
+from feedwatch.measure.course import Course
+from feedwatch.measure.history import MAX_POINTS
+from feedwatch.measure.recorder import EpochGap, Slice
+from feedwatch.model.step import StepKind
+from tests.fakes.values import record
+
+
+def piece(records, second=1.0, gaps=(), dropped=0, mono_second=None, marks=()):
+    mono = second if mono_second is None else mono_second
+    return Slice(list(records), list(gaps), second, round(mono * 1e9), dropped, marks)
+
+
+def steady(count=10, first=0, **more):
+    return [record(first + index, **more) for index in range(count)]
+
+
+def test_the_phases_of_a_run_add_up_to_its_wall_time():
+    course = Course()
+    course.add(piece(steady(wall_ms=10, wait_ms=4, h2d_ms=1, compute_ms=3)))
+    run = course.run()
+    assert sum(time.total_ns for time in run.phases.values()) == run.wall_ns == 100_000_000
+    assert run.phases["other"].total_ns == 20_000_000
+
+
+def test_medians_of_the_run_are_within_two_percent():
+    course = Course()
+    course.add(piece(steady(100, wall_ms=12.34, wait_ms=5.67)))
+    assert course.run().step.median_ns == pytest.approx(12_340_000, rel=0.02)
+    assert course.run().phases["input_wait"].median_ns == pytest.approx(5_670_000, rel=0.02)
+
+
+def test_an_unmeasured_phase_stays_unknown_even_if_one_window_knew_it():
+    course = Course()
+    course.add(piece(steady(h2d_ms=1)))
+    course.add(piece(steady(first=10, h2d_ms=None), second=2))
+    assert course.run().phases["h2d"] is None
+
+
+def test_warmup_is_left_out_and_counted():
+    course = Course()
+    slow = [record(0, wall_ms=900, wait_ms=0, compute_ms=900, kind=StepKind.WARMUP)]
+    window = course.add(piece([*slow, *steady(9, first=1)]))
+    assert course.counts.warmup == 1
+    assert course.counts.measured == window.steps == 9
+    assert course.run().step.p95_ns < 11_000_000
+    assert course.startup().first_step_ms == 900
+
+
+def test_a_window_of_nothing_but_warmup_is_not_trusted():
+    window = Course().add(piece([record(0, kind=StepKind.WARMUP)]))
+    assert window.distrust == ("warm-up",)
+
+
+def test_a_suspended_machine_makes_a_window_untrusted():
+    course = Course()
+    course.add(piece(steady(), second=1.0))
+    window = course.add(piece(steady(first=10), second=3600.0, mono_second=2.0))
+    assert not window.trusted
+    assert course.counts.distrusted == 10
+    assert course.counts.measured == 10
+
+
+def test_epoch_boundaries_are_the_gap_plus_the_excess_of_the_first_fetch():
+    course = Course()
+    first = record(10, wall_ms=300, wait_ms=204, kind=StepKind.EPOCH_FIRST)
+    gap = EpochGap(step=10, wall_ns=50_000_000, loader_start_ns=40_000_000)
+    course.add(piece([*steady(10, wait_ms=4), first], gaps=[gap]))
+    boundaries = course.boundaries()
+    assert boundaries.count == 1
+    assert boundaries.median_ms == pytest.approx(250, rel=0.02)
+    assert boundaries.loader_start_ms == pytest.approx(40, rel=0.02)
+    assert boundaries.share == pytest.approx(250 / 450, rel=0.03)
+
+
+def test_a_run_without_epoch_boundaries_has_none_not_zero():
+    course = Course()
+    course.add(piece(steady()))
+    assert course.boundaries().median_ms is None
+    assert course.boundaries().count == 0
+
+
+def test_samples_are_unknown_when_one_step_did_not_know_them():
+    course = Course()
+    course.add(piece([record(0, samples=8), record(1, samples=None)]))
+    assert course.counts.samples is None
+
+
+def test_stalls_are_seen_as_clumps():
+    course = Course()
+    waits = [0.1, 0.1, 8, 8, 8, 0.1, 0.1, 0.1, 0.1, 8]
+    course.add(piece([record(i, wall_ms=10, wait_ms=wait, compute_ms=1) for i, wait in enumerate(waits)]))
+    clumps = course.run().clumps
+    assert (clumps.stalled_steps, clumps.longest_run, clumps.longest_gap) == (4, 3, 4)
+
+
+def test_the_series_keeps_at_most_400_points_and_the_last_step():
+    course = Course()
+    for index in range(2000):
+        course.add(piece([record(index + 1, wait_ms=index % 3)], second=index))
+    series = course.history.series()
+    assert 200 <= len(series.step) <= MAX_POINTS
+    assert series.step[-1] == 2000
+    assert sorted(series.step) == list(series.step)
+    assert sum(series.input_wait) / len(series.input_wait) == pytest.approx(1.0, rel=0.05)
+
+
+def test_epoch_marks_stay_few():
+    course = Course()
+    for epoch in range(500):
+        course.add(piece([], marks=((epoch, f"epoch {epoch}"),)))
+    assert len(course.history.series().marks) <= 60
