@@ -1,0 +1,108 @@
+"""The callback a user sees. Thin: it opens an observer in `setup`, closes it at the end, and marks nothing itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from feedwatch.guard import Guard
+from feedwatch.hooks.lightning.bases import callback_bases
+from feedwatch.hooks.lightning.destination import prepared
+from feedwatch.hooks.lightning.observer import Instruments, Observer
+from feedwatch.model.report import Report, Status
+from feedwatch.settings import ProfileChoice, Settings, switched_off
+
+# On the Trainer while somebody watches it: a second callback stays passive.
+_WATCHED = "_feedwatch_observer"
+
+
+class FeedWatchHooks:
+    """Nothing alive (lock, thread, file) before `setup`: callbacks are deep-copied, pickled and spawned."""
+
+    def __init__(
+        self, log_dir: str | Path | None = None, *, profile: ProfileChoice = "auto", console: bool = True
+    ) -> None:
+        super().__init__()
+        self._settings = Settings(profile=profile, console=console)
+        self._off = switched_off()
+        self._explicit_dir = None if self._off else prepared(log_dir)
+        self._observer: Observer | None = None
+        self._report: Report | None = None
+        self._directory: Path | None = None
+
+    @property
+    def report(self) -> Report | None:
+        """The latest report; complete after fit."""
+        observer = self._observer
+        return self._report if observer is None else observer.session.report
+
+    @property
+    def log_dir(self) -> Path | None:
+        """Where report.json is, known once fit has begun."""
+        return self._directory
+
+    def instruments(self, trainer: Any) -> Instruments:
+        return Instruments()
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        if self._off or str(getattr(stage, "value", stage)) != "fit":
+            return
+        guard = Guard("feedwatch")
+        if self._observer is not None:  # a fit that ended without telling us
+            guard.run(self._close, Status.INTERRUPTED)
+        if _WATCHED in vars(trainer):
+            return
+        guard.run(self._open, trainer)
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if self._observer is not None:
+            self._observer.batch_end(batch)
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        if self._observer is not None:
+            Guard("closing the report").run(self._close, status_of(exception))
+
+    def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        if self._observer is not None:
+            Guard("closing the report").run(self._close, Status.FINISHED)
+
+    def _open(self, trainer: Any) -> None:
+        observer = Observer(trainer, self._settings, self._explicit_dir, self.instruments(trainer))
+        try:
+            observer.install()
+        except Exception:
+            observer.remove()
+            raise
+        setattr(trainer, _WATCHED, True)
+        self._trainer = trainer
+        self._observer, self._directory = observer, observer.destination.directory
+
+    def _close(self, status: Status) -> None:
+        observer, self._observer = self._observer, None
+        if observer is None:
+            return
+        trainer, self._trainer = self._trainer, None
+        vars(trainer).pop(_WATCHED, None)
+        self._report = observer.close(status)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What lives belongs to this process and this fit."""
+        return {**vars(self), "_observer": None, "_trainer": None}
+
+
+def status_of(exception: BaseException) -> Status:
+    """Ctrl-C and SIGTERM interrupt a run; everything else fails it."""
+    interrupted = isinstance(exception, (KeyboardInterrupt, SystemExit))
+    return Status.INTERRUPTED if interrupted or type(exception).__name__ == "SIGTERMException" else Status.FAILED
+
+
+if TYPE_CHECKING:
+
+    class FeedWatch(FeedWatchHooks):
+        pass
+
+else:
+    # Module and name as the user imports it: a pickled callback is found again in a spawned rank.
+    FeedWatch = type(
+        "FeedWatch",
+        (FeedWatchHooks, *callback_bases()),
+        {"__module__": "feedwatch.lightning", "__doc__": "Why does training wait for data, and what to change."},
+    )

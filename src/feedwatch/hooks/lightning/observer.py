@@ -1,0 +1,87 @@
+"""One fit under observation: made in `setup`, ended by `teardown` or `on_exception`. Nothing of it outlives the fit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from feedwatch.guard import Guard
+from feedwatch.hooks.lightning.destination import Destination, choose_destination
+from feedwatch.hooks.lightning.loops import LoopWraps
+from feedwatch.hooks.lightning.pipeline import TrainPipeline
+from feedwatch.hooks.lightning.run_facts import read_run_facts
+from feedwatch.hooks.lightning.steps import StepMarks
+from feedwatch.hooks.lightning.tap import ActionTap
+from feedwatch.hooks.lightning.undo import Undo
+from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
+from feedwatch.model.report import Report, Status
+from feedwatch.probe.host import HostProbe
+from feedwatch.report.console import print_summary
+from feedwatch.session import FactPatch, Session
+from feedwatch.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """The clocks. Tests bring their own."""
+
+    clock: Clock = SYSTEM_CLOCK
+
+
+class Observer:
+    def __init__(self, trainer: Any, settings: Settings, log_dir: Path | None, instruments: Instruments) -> None:
+        self.destination: Destination = choose_destination(trainer, log_dir)
+        self.session = Session.open(
+            read_run_facts(trainer),
+            settings,
+            self.destination.outputs,
+            self.destination.directory,
+            instruments.clock,
+        )
+        self._settings = settings
+        self._undo = Undo()
+        self._guard = Guard("measuring the steps", self.session.note)
+        self.marks = StepMarks(self.session.recorder, instruments.clock.now_ns)
+        self.pipeline = TrainPipeline(self.session, self.marks)
+        self._host = HostProbe()
+        self._trainer = trainer
+
+    def install(self) -> None:
+        """Set everything, or nothing: a half-installed tap is taken back by the caller."""
+        trainer, session = self._trainer, self.session
+        loops = LoopWraps(self.marks, self._guard, self._missing)
+        loops.install(trainer, self._undo)
+        self.pipeline.install(trainer, loops, self._undo)
+        ActionTap(self.marks, self._guard).install(trainer.profiler, self._undo)
+        session.each_window("the host's figures", self._read_host)
+        session.each_window("the loader's figures", self.pipeline.read)
+
+    def batch_end(self, batch: Any) -> None:
+        """The last thing in a step that Lightning tells us."""
+        self.marks.trained(self.pipeline.samples_in(batch))
+        for outbox in self.destination.outboxes:
+            if outbox.rows:
+                outbox.drain()
+
+    def close(self, status: Status) -> Report | None:
+        self.remove()
+        self.marks.epoch_end()
+        self.session.close(status)
+        report = self.session.report
+        if report is not None and self._settings.console and report.run.rank == 0:
+            # stderr, where Lightning itself speaks: a script's own output stays clean
+            print_summary(report, Console(stderr=True), str(self.destination.directory))
+        for outbox in self.destination.outboxes:
+            outbox.drain()
+        return report
+
+    def remove(self) -> None:
+        self._undo.all()
+
+    def _read_host(self) -> FactPatch:
+        return {"host": self._host.sample()}
+
+    def _missing(self, name: str) -> None:
+        version = self.session.facts.run.version
+        self.session.warn(f"Lightning {version} has no {name}: what it would tell is not measured")
