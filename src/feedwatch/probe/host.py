@@ -44,9 +44,7 @@ class HostProbe:
             return None
         # Only processes seen both times: a worker that ended takes its past with it.
         grown_s = sum(
-            max(0.0, used_s - self._last_cpu_s[pid])
-            for pid, used_s in cpu_s.items()
-            if pid in self._last_cpu_s
+            max(0.0, used_s - self._last_cpu_s[pid]) for pid, used_s in cpu_s.items() if pid in self._last_cpu_s
         )
         return grown_s / (now_s - self._last_s)
 

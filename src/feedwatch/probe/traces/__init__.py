@@ -1,0 +1,23 @@
+"""Readers of profiler traces, XSpace and Kineto: from a file of anybody's to one `TransferSample`."""
+
+from pathlib import Path
+
+from feedwatch.errors import TraceError
+from feedwatch.model.transfer import TransferSample
+
+
+def read_trace(path: Path) -> TransferSample:
+    """Any failure is a `TraceError` whose text is one line and names the file."""
+    # Late: protobuf and numpy are not needed by those who only want to know what may be raised.
+    from feedwatch.probe.traces.analysis import analyse
+    from feedwatch.probe.traces.kineto_json import read_kineto
+    from feedwatch.probe.traces.source import TraceSource
+    from feedwatch.probe.traces.xspace import read_xspace
+
+    try:
+        source = TraceSource(path)
+        return analyse(read_kineto(source) if source.is_json() else read_xspace(source.whole()))
+    except TraceError as error:
+        raise TraceError(f"{path.name}: {error}") from error
+    except MemoryError as error:
+        raise TraceError(f"{path.name}: too large for the memory that is left") from error

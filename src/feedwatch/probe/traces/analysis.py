@@ -1,0 +1,124 @@
+"""From a timeline to the figures: copies, bandwidth, what kernels hide, busy, idle, and the wait for input."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.probe.traces.answers import problems_of
+from feedwatch.probe.traces.intervals import Column, Intervals, covered, intersection, shared, union
+from feedwatch.probe.traces.kinds import LARGE_BYTES, UNKNOWN
+from feedwatch.probe.traces.timeline import Copies, DeviceTimeline, Step, Timeline
+
+
+def analyse(timeline: Timeline) -> TransferSample:
+    """A device of which nothing was recorded is unknown and left out: nobody can tell idle from unseen."""
+    recorded = {name: device for name, device in sorted(timeline.devices.items()) if device.recorded}
+    waits = union(timeline.waits)
+    steps, step_ns, wait_in_steps_ns = _steps(timeline, recorded, waits)
+    known_wait = bool(len(timeline.waits))
+    return TransferSample(
+        source=timeline.source,
+        devices={name: _device(name, device, timeline.host_steps) for name, device in recorded.items()},
+        steps=steps,
+        step_ns=step_ns,
+        input_wait_ns=waits.total if known_wait else None,
+        input_wait_idle_ns=_wait_while_idle(waits, recorded) if known_wait and recorded else None,
+        kind_inferred=timeline.kind_inferred,
+        problems=problems_of(timeline, steps),
+        step_wait_ns=wait_in_steps_ns if known_wait else None,
+    )
+
+
+def _device(name: str, device: DeviceTimeline, host_steps: Sequence[Step]) -> DeviceTransfers:
+    kernels = union(device.kernels)
+    copies = union(device.h2d.spans)
+    busy = union(device.kernels, device.other, device.h2d.spans)
+    hidden = intersection(copies, kernels)
+    starts, ends = _columns(device.steps or host_steps)
+    step_total = float(np.sum(ends - starts))
+    steps = len(starts)
+    busy_in_steps = float(np.sum(covered(busy, starts, ends)))
+    exposed_in_steps = float(np.sum(covered(copies, starts, ends)) - np.sum(covered(hidden, starts, ends)))
+    return DeviceTransfers(
+        name=name,
+        copies=_totals(device.h2d),
+        by_kind=_by_kind(device.h2d),
+        large=_totals(device.h2d, _sizes(device.h2d) >= LARGE_BYTES),
+        union_ns=copies.total,
+        hidden_ns=hidden.total,
+        busy_ns=busy.total,
+        idle_share=max(0.0, 1.0 - busy_in_steps / step_total) if step_total > 0 else None,
+        kernels=len(device.kernels),
+        kernel_ns=kernels.total,
+        steps=steps,
+        step_ns=step_total / steps if steps else None,
+        busy_per_step_ns=busy_in_steps / steps if steps else None,
+        exposed_per_step_ns=max(0.0, exposed_in_steps) / steps if steps else None,
+        bytes_per_step=_bytes_within(device.h2d, starts, ends) / steps if steps else None,
+    )
+
+
+def _steps(
+    timeline: Timeline, devices: dict[str, DeviceTimeline], waits: Intervals
+) -> tuple[int, float | None, float | None]:
+    """How many, their mean, and the wait inside them: the host's own steps, else the devices' together."""
+    if timeline.host_steps:
+        starts, ends = _columns(timeline.host_steps)
+        waited = _wait_by_host_step(timeline, waits, starts, ends)
+        return len(starts), float(np.mean(ends - starts)), waited
+    of_devices = [device.steps for device in devices.values() if device.steps]
+    if not of_devices:
+        return 0, None, None
+    starts, ends = _columns([step for steps in of_devices for step in steps])
+    count = max(len(steps) for steps in of_devices)
+    waited = float(np.sum(covered(waits, starts, ends)))
+    # Each step was seen by several devices; one device's worth is what the host had.
+    return count, float(np.mean(ends - starts)), waited * count / len(starts)
+
+
+def _wait_by_host_step(timeline: Timeline, waits: Intervals, starts: Column, ends: Column) -> float:
+    """By group where the file has groups: a prefetched batch is waited for outside its step."""
+    by_time = covered(waits, starts, ends)
+    total = 0.0
+    for index, step in enumerate(timeline.host_steps):
+        grouped = None if step.group is None else timeline.waits_by_group.get(step.group)
+        total += union(grouped).total if grouped is not None else float(by_time[index])
+    return total
+
+
+def _wait_while_idle(waits: Intervals, devices: dict[str, DeviceTimeline]) -> float:
+    spans = [span for device in devices.values() for span in (device.kernels, device.other, device.h2d.spans)]
+    return max(0.0, waits.total - shared(union(*spans), waits))
+
+
+def _by_kind(copies: Copies) -> dict[str, CopyTotals]:
+    kinds = np.array([kind or UNKNOWN for kind in copies.kinds], dtype=object)
+    return {kind: _totals(copies, kinds == kind) for kind in sorted(set(kinds))}
+
+
+def _totals(copies: Copies, chosen: "np.ndarray | None" = None) -> CopyTotals:
+    starts, ends = copies.spans.columns()
+    sizes, durations = _sizes(copies), ends - starts
+    if chosen is not None:
+        sizes, durations = sizes[chosen], durations[chosen]
+    return CopyTotals(len(sizes), int(np.sum(sizes)), float(np.sum(durations)))
+
+
+def _sizes(copies: Copies) -> "np.ndarray":
+    return np.array(copies.sizes, dtype=np.int64)
+
+
+def _bytes_within(copies: Copies, starts: Column, ends: Column) -> float:
+    """A copy belongs to the step in which it began."""
+    began, _ = copies.spans.columns()
+    inside = np.zeros(len(began), dtype=bool)
+    for start, end in zip(starts, ends, strict=True):
+        inside |= (began >= start) & (began < end)
+    return float(np.sum(_sizes(copies)[inside]))
+
+
+def _columns(steps: Sequence[Step]) -> tuple[Column, Column]:
+    starts = np.array([step.start_ns for step in steps], dtype=np.float64)
+    ends = np.array([step.end_ns for step in steps], dtype=np.float64)
+    return starts, ends

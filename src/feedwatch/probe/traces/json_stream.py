@@ -1,0 +1,119 @@
+"""Decodes the events of a large JSON trace one by one, so that memory does not grow with the file.
+
+Only the standard library's decoder is used; it is handed the text in pieces of a few megabytes.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from feedwatch.errors import TraceError
+
+# Far above any event or header seen; below it, a value that does not end yet is given more text.
+MAX_VALUE_CHARS: Final = 32 * 1024 * 1024
+
+_SPACE: Final = re.compile(r"\s*")
+_SEPARATORS: Final = re.compile(r"[\s,]*")
+
+
+class CutOffError(TraceError):
+    """The text ends in the middle of a value."""
+
+
+class JsonStream:
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces = pieces
+        self._text = ""
+        self._at = 0
+        self._decoder = json.JSONDecoder(strict=False)  # raw tabs and line feeds in names: seen in real files
+
+    def events(self, key: str) -> Iterator[Any]:
+        """The items of the top-level list, or of the list under `key` in the top-level object."""
+        opening = self._next_char()
+        if opening == "[":
+            yield from self._items()
+        elif opening == "{":
+            yield from self._items_under(key)
+        else:
+            raise TraceError("not a JSON trace")
+
+    def _items_under(self, key: str) -> Iterator[Any]:
+        self._at += 1
+        found = False
+        while (char := self._next_char(_SEPARATORS)) != "}":
+            name = self._value() if char == '"' else None
+            if not isinstance(name, str) or self._next_char() != ":":
+                raise TraceError("not valid JSON")
+            self._at += 1
+            if name == key and self._next_char() == "[":
+                found = True
+                yield from self._items()
+            else:
+                self._next_char()
+                self._value()
+        if not found:
+            raise TraceError(f"JSON, but not a trace: it has no list of {key}")
+
+    def _items(self) -> Iterator[Any]:
+        self._at += 1
+        scan, skip = self._decoder.raw_decode, _SEPARATORS.match
+        while self._next_char(_SEPARATORS) != "]":
+            # The inner loop stays within the text at hand: it runs a million times for a large file.
+            text, at = self._text, self._at
+            try:
+                while text[at] == "{":
+                    item, at = scan(text, at)
+                    yield item
+                    at = skip(text, at).end()  # type: ignore[union-attr]  # matches the empty string too
+            except (ValueError, RecursionError, IndexError):
+                self._at = at  # the text at hand ends inside this item
+            else:
+                self._at = at
+            if self._next_char(_SEPARATORS) != "]":
+                yield self._value()
+        self._at += 1
+
+    def _next_char(self, skipped: re.Pattern[str] = _SPACE) -> str:
+        while True:
+            found = skipped.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._grow():
+                raise CutOffError("cut off: the JSON does not end")
+
+    def _value(self) -> Any:
+        """One value from here on, with more text as long as it does not end."""
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except RecursionError as error:
+                raise TraceError("nested too deeply for a trace") from error
+            except ValueError as error:
+                pending = len(self._text) - self._at
+                if pending > MAX_VALUE_CHARS:
+                    raise TraceError("not valid JSON, or one value of more than 32 MiB") from error
+                if not self._grow(at_least=pending):
+                    raise CutOffError("cut off, or not valid JSON") from error
+                continue
+            # A number at the end of the text may go on in the next piece.
+            if end == len(self._text) and self._grow():
+                continue
+            self._at = end
+            return value
+
+    def _grow(self, at_least: int = 0) -> bool:
+        """Drop what was read and add at least that much: doubling keeps retries linear in the text."""
+        added: list[str] = []
+        size = 0
+        for piece in self._pieces:
+            added.append(piece)
+            size += len(piece)
+            if size >= max(1, at_least):
+                break
+        if not size:
+            return False
+        self._text = self._text[self._at :] + "".join(added)
+        self._at = 0
+        return True

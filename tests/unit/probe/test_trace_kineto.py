@@ -1,0 +1,228 @@
+import gzip
+import json
+import lzma
+
+import pytest
+from probe_trace_builders import kineto_event, write_kineto
+
+from feedwatch.errors import TraceError
+from feedwatch.probe.traces import json_stream, read_trace, source
+from feedwatch.probe.traces.analysis import analyse
+from feedwatch.probe.traces.kineto import KinetoEvent, from_events
+
+COPY = "Memcpy HtoD (Pinned -> Device)"
+NEXT = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+def events(step_cat="user_annotation", copy_cat="gpu_memcpy", kernel_cat="kernel", wait_cat="user_annotation", t0=0):
+    return [
+        kineto_event(step_cat, "ProfilerStep#7", t0, 100),
+        kineto_event(wait_cat, NEXT, t0 + 5, 25),
+        kineto_event(copy_cat, COPY, t0 + 40, 10, device=0, bytes=1_000_000, stream=7),
+        kineto_event(kernel_cat, "gemm", t0 + 45, 40, device=0),
+        kineto_event("cpu_op", "aten::to", t0 + 39, 4),
+    ]
+
+
+def check(sample):
+    gpu = sample.devices["GPU:0"]
+    assert (sample.steps, gpu.copies.count, gpu.copies.size_bytes) == (1, 1, 1_000_000)
+    assert gpu.hidden_share == pytest.approx(0.5)
+    assert gpu.busy_ns == pytest.approx(45_000)
+    assert gpu.idle_share == pytest.approx(0.55)
+    assert sample.input_wait_share == pytest.approx(0.25)
+    assert set(gpu.by_kind) == {"pinned"}
+
+
+def test_the_schema_of_today(tmp_path):
+    check(read_trace(write_kineto(tmp_path / "t.json", events(t0=1_697_409_243_161_000.5))))
+
+
+def test_the_schema_of_2021_with_capitalised_categories(tmp_path):
+    old = events("Operator", "Memcpy", "Kernel", "Operator", t0=1_697_409_243_161_000)
+    check(read_trace(write_kineto(tmp_path / "t.json", old)))
+
+
+def test_a_bare_list_of_events_is_a_trace_too(tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(events(), indent=2))
+    check(read_trace(tmp_path / "t.json"))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_compressed_files_are_recognised_by_their_content(tmp_path, compress):
+    plain = write_kineto(tmp_path / "plain", events()).read_bytes()
+    (tmp_path / "no_suffix").write_bytes(compress(plain))
+    check(read_trace(tmp_path / "no_suffix"))
+
+
+def test_keys_before_and_after_the_events_are_skipped(tmp_path):
+    text = json.dumps(
+        {"deviceProperties": [{"name": "V100"}], "a": 1.5, "traceEvents": events(), "traceName": "x", "b": 12}
+    )
+    (tmp_path / "t.json").write_text(text)
+    check(read_trace(tmp_path / "t.json"))
+
+
+def test_the_gpu_twin_of_a_step_is_not_a_second_step(tmp_path):
+    twin = kineto_event("gpu_user_annotation", "ProfilerStep#7", 2, 97)
+    check(read_trace(write_kineto(tmp_path / "t.json", [*events(), twin])))
+
+
+def test_step_numbers_need_not_be_unique(tmp_path):
+    again = kineto_event("user_annotation", "ProfilerStep#7", 100, 100)
+    sample = read_trace(write_kineto(tmp_path / "t.json", [*events(), again]))
+    assert sample.steps == 2
+    assert sample.step_ns == pytest.approx(100_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Memcpy HtoD (Pageable -> Device)", "pageable"),
+        ("Memcpy HtoD (Host -> Device)", "unknown"),
+        ("Memcpy HtoD (Managed -> Device)", "other"),
+        ("Memcpy HtoD", "unknown"),
+    ],
+)
+def test_the_kind_is_what_the_name_says(tmp_path, name, kind):
+    copy = kineto_event("gpu_memcpy", name, 0, 1, device=2, bytes=8)
+    sample = read_trace(write_kineto(tmp_path / "t.json", [copy]))
+    assert set(sample.devices["GPU:2"].by_kind) == {kind}
+
+
+def test_copies_in_other_directions_are_busy_time_only(tmp_path):
+    copies = [
+        kineto_event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 0, 10, device=0, bytes=8),
+        kineto_event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 20, 10, device=0, bytes=8),
+        kineto_event("gpu_memset", "Memset (Device)", 40, 10, device=0),
+    ]
+    gpu = read_trace(write_kineto(tmp_path / "t.json", copies)).devices["GPU:0"]
+    assert gpu.copies.count == 0
+    assert gpu.busy_ns == pytest.approx(30_000)
+
+
+def test_bandwidth_is_weighted_by_bytes_and_large_copies_stand_apart(tmp_path):
+    copies = [kineto_event("gpu_memcpy", COPY, 10 * i, 2, device=0, bytes=4) for i in range(50)]
+    copies.append(kineto_event("gpu_memcpy", COPY, 1000, 100, device=0, bytes=1_000_000))
+    gpu = read_trace(write_kineto(tmp_path / "t.json", copies)).devices["GPU:0"]
+    assert gpu.copies.gb_per_s == pytest.approx(1_000_200 / 200_000)
+    assert (gpu.large.count, gpu.large.size_bytes) == (1, 1_000_000)
+    assert gpu.large.gb_per_s == pytest.approx(10.0)
+
+
+def test_in_process_events_give_the_same_answer_as_the_file(tmp_path):
+    plain = [
+        KinetoEvent(
+            e["cat"], e["name"], e["ts"] * 1e3, e["dur"] * 1e3, e["args"].get("device"), e["args"].get("bytes", 0)
+        )
+        for e in events()
+    ]
+    assert analyse(from_events(plain)) == read_trace(write_kineto(tmp_path / "t.json", events()))
+
+
+def test_events_that_straddle_two_pieces_of_text_are_read_whole(tmp_path, monkeypatch):
+    path = write_kineto(tmp_path / "t.json", events() + [kineto_event("cpu_op", "ä" * 300, 0, 1)] * 20)
+    expected = read_trace(path)
+    for size in (1, 2, 7, 64, 1000):
+        monkeypatch.setattr(source, "CHUNK_BYTES", size)
+        assert read_trace(path) == expected
+
+
+@pytest.mark.parametrize("raw", [rb"C:\Users\me\x", rb"C:\runs\q" + b"\\", b"tab\there", b"\xff\xfe", rb"\u12"])
+def test_names_that_are_not_valid_json_text_do_not_cost_the_file(tmp_path, raw, monkeypatch):
+    text = json.dumps({"traceEvents": [kineto_event("cpu_op", "HERE", 0, 1), *events()]}).encode().replace(b"HERE", raw)
+    (tmp_path / "t.json").write_bytes(text)
+    check(read_trace(tmp_path / "t.json"))
+    monkeypatch.setattr(source, "CHUNK_BYTES", 3)
+    check(read_trace(tmp_path / "t.json"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"ts": None}, {"ts": "yesterday"}, {"ts": 1e300}, {"ts": [1]}, {"ts": True}, {"ts": 10**400}, {"cat": 5}, {"name": {}},
+        {"dur": {}}, {"dur": 1e300}, {"ph": []},
+    ],
+)  # fmt: skip
+def test_an_event_of_wrong_types_is_left_out_and_the_rest_is_read(tmp_path, damage):
+    bad = {**kineto_event("kernel", "gemm", 1, 2, device=0), **damage}
+    check(read_trace(write_kineto(tmp_path / "t.json", [bad, *events()])))
+
+
+def test_wrong_arguments_of_a_copy_count_as_no_bytes(tmp_path):
+    for value in (-5, "many", None, 10**30, [], float("nan")):
+        copy = kineto_event("gpu_memcpy", COPY, 0, -3, device=[1], bytes=value)
+        sample = read_trace(write_kineto(tmp_path / "t.json", [copy, {**copy, "args": "none"}]))
+        assert sum(gpu.copies.size_bytes for gpu in sample.devices.values()) == 0
+        assert sum(gpu.copies.count for gpu in sample.devices.values()) == 2
+
+
+def test_a_cpu_only_trace_has_no_device_data(tmp_path):
+    sample = read_trace(write_kineto(tmp_path / "t.json", events()[:2]))
+    assert sample.devices == {}
+    assert sample.input_wait_share == pytest.approx(0.25)
+    assert sample.input_wait_idle_ns is None
+    assert sample.problems[0].startswith("no device data")
+
+
+HOSTILE = {
+    "cut off": json.dumps({"traceEvents": events()})[:-20],
+    "cut off in the header": '{"schemaVersion": 1, "traceEv',
+    "nested": '{"traceEvents": [' + "[" * 200_000,
+    "nested value": '{"a": ' + '{"a":' * 200_000 + "1" + "}" * 200_001,
+    "no events": '{"hello": 1}',
+    "events are a number": '{"traceEvents": 5}',
+    "not json": '{"traceEvents": [nonsense]}',
+    "long number": '{"traceEvents": [{"ph": "X", "ts": ' + "9" * 10_000 + "}]}",
+    "a brace": "{",
+    "a list that does not end": "[",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_f16_a_hostile_file_is_one_line(tmp_path, text):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(TraceError) as raised:
+        read_trace(tmp_path / "t.json")
+    assert "\n" not in str(raised.value)
+
+
+def test_f16_a_file_above_the_limit_is_refused_by_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "MAX_FILE_BYTES", 100)
+    with pytest.raises(TraceError, match="not read"):
+        read_trace(write_kineto(tmp_path / "t.json", events()))
+
+
+def test_f16_a_bomb_is_stopped_at_the_limit(tmp_path, monkeypatch):
+    (tmp_path / "t.json.gz").write_bytes(gzip.compress(b'{"a": "' + b" " * 3_000_000))
+    monkeypatch.setattr(source.TraceSource.pieces, "__defaults__", (1_000_000,))
+    with pytest.raises(TraceError, match="are not read"):
+        read_trace(tmp_path / "t.json.gz")
+
+
+def test_f16_one_endless_value_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_stream, "MAX_VALUE_CHARS", 1000)
+    monkeypatch.setattr(source, "CHUNK_BYTES", 100)
+    (tmp_path / "t.json").write_text('{"traceEvents": [{"name": "' + "x" * 100_000 + '"}]}')
+    with pytest.raises(TraceError):
+        read_trace(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("cut", [3, 12, 40])
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_f15_truncated_compressed_files_are_one_line(tmp_path, compress, cut):
+    (tmp_path / "t").write_bytes(compress(json.dumps({"traceEvents": events()}).encode())[:-cut])
+    with pytest.raises(TraceError):
+        read_trace(tmp_path / "t")
+
+
+def test_a_directory_and_an_absent_file_are_one_line(tmp_path):
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(TraceError, match=path.name):
+            read_trace(path)
+
+
+def test_thousands_of_devices_are_damage(tmp_path):
+    kernels = [kineto_event("kernel", "k", i, 1, device=i) for i in range(2000)]
+    with pytest.raises(TraceError, match="devices"):
+        read_trace(write_kineto(tmp_path / "t.json", kernels))

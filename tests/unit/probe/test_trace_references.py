@@ -1,0 +1,129 @@
+"""Real traces of other people's, each with the figures an independent analyser read out of it."""
+
+import json
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from feedwatch.probe.traces import read_trace
+from feedwatch.probe.traces.xspace_messages import xspace_class
+
+TRACES = Path(__file__).resolve().parents[4] / "shared" / "traces"
+FOLDERS = sorted(path.parent for path in TRACES.glob("*/reference.json"))
+
+pytestmark = pytest.mark.skipif(not FOLDERS, reason=f"no real traces at {TRACES}")
+
+
+def trace_in(folder):
+    return next(path for path in folder.iterdir() if path.name.startswith("trace."))
+
+
+@cache
+def sample_in(folder):
+    return read_trace(trace_in(folder))
+
+
+def near(value):
+    return None if value is None else pytest.approx(value, rel=0.01, abs=1e-3)
+
+
+@pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
+def case(request):
+    reference = json.loads((request.param / "reference.json").read_text())
+    return reference, sample_in(request.param)
+
+
+def test_devices_and_copies_agree(case):
+    reference, sample = case
+    seen = {name: device for name, device in reference["devices"].items() if device["kernels"] or device["memcpys"]}
+    assert set(sample.devices) == set(seen)
+    for name, expected in seen.items():
+        device, h2d = sample.devices[name], expected["h2d"]
+        assert (device.copies.count, device.copies.size_bytes) == (h2d["count"], h2d["bytes"])
+        assert device.copies.time_ns / 1e3 == near(h2d["sum_us"])
+        assert device.copies.gb_per_s == near(h2d["GBps"])
+        assert device.union_ns / 1e3 == near(h2d["union_us"])
+        assert device.hidden_ns / 1e3 == near(h2d["overlap_us"])
+        assert device.exposed_ns / 1e3 == near(h2d["exposed_us"])
+        assert (device.large.count, device.large.size_bytes) == (h2d["ge64k"]["count"], h2d["ge64k"]["bytes"])
+        assert device.large.gb_per_s == near(h2d["ge64k"].get("GBps"))
+        assert device.kernels == expected["kernels"]
+        assert device.busy_ns / 1e6 == near(expected["busy_ms"])
+
+
+def test_kinds_agree(case):
+    reference, sample = case
+    for name, device in sample.devices.items():
+        expected = reference["devices"][name]["h2d"]["by_kind"]
+        if "host" in expected:  # AMD: the word names no kind
+            expected = {"unknown": expected["host"]}
+        assert set(device.by_kind) == set(expected)
+        for kind, figures in expected.items():
+            totals = device.by_kind[kind]
+            assert (totals.count, totals.size_bytes) == (figures["count"], figures["bytes"])
+            assert totals.gb_per_s == near(figures["GBps"])
+
+
+def test_steps_idle_and_waits_agree(case):
+    reference, sample = case
+    for name, device in sample.devices.items():
+        expected = reference["devices"][name]
+        assert device.steps == (len(expected["steps"]))
+        if expected["steps"]:
+            assert device.idle_share * 100 == near(expected["idle_pct"])
+            assert device.step_ns / 1e6 == near(expected["step_mean"]["ms"])
+            assert device.busy_per_step_ns / 1e6 == near(expected["step_mean"]["busy_ms"])
+    steps = reference.get("host_steps")
+    if steps:
+        assert sample.steps == steps["n"]
+        assert sample.step_ns / 1e6 == near(steps["mean_ms"])
+    if reference["input_wait_source"] is None:
+        assert sample.input_wait_ns is None
+        assert sample.input_wait_share is None
+        return
+    assert sample.input_wait_ns / 1e6 == near(reference["input_wait_ms_total"])
+    if steps:
+        assert sample.input_wait_share * 100 == near(steps["input_wait_pct"])
+
+
+def test_three_kinds_of_nothing_are_three_answers():
+    texts = {folder.name: " | ".join(sample_in(folder).problems) for folder in FOLDERS}
+    assert "no copies" in texts["k_h100_no_h2d"]
+    assert "no device data: node-3: Failed to load libcupti" in texts["xe_nocupti_inputbound"]
+    assert "no steps" in texts["xe_mi300_jax"]
+    assert "no device data for /device:GPU:0" in texts["x_v100x8_bert_multiworker"]
+
+
+def test_a_3_mb_xplane_takes_less_than_a_second():
+    path = trace_in(TRACES / "x_v100x8_bert_multiworker")
+    read_trace(path)
+    began = time.perf_counter()
+    read_trace(path)
+    assert time.perf_counter() - began < 1.0
+
+
+@pytest.mark.slow
+def test_our_message_description_reads_what_tensorflows_own_classes_read():
+    pytest.importorskip("tensorflow")
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    for folder in FOLDERS:
+        if not folder.name.startswith("x"):
+            continue
+        data = trace_in(folder).read_bytes()
+        theirs, ours = xplane_pb2.XSpace.FromString(data), xspace_class().FromString(data)
+        assert [error.encode() for error in theirs.errors] == list(ours.errors)
+        for their_plane, our_plane in zip(theirs.planes, ours.planes, strict=True):
+            assert their_plane.name.encode() == our_plane.name
+            names = {entry.key: entry.value.name for entry in our_plane.event_metadata}
+            assert {key: value.name.encode() for key, value in their_plane.event_metadata.items()} == names
+            for their_line, our_line in zip(their_plane.lines, our_plane.lines, strict=True):
+                assert (their_line.name.encode(), their_line.timestamp_ns) == (our_line.name, our_line.timestamp_ns)
+                assert [line_event(e) for e in their_line.events] == [line_event(e) for e in our_line.events]
+
+
+def line_event(event):
+    stats = [(s.metadata_id, s.uint64_value, s.int64_value, s.ref_value, len(s.bytes_value)) for s in event.stats]
+    return event.metadata_id, event.offset_ps, event.duration_ps, event.num_occurrences, stats
