@@ -1,0 +1,106 @@
+"""What kind of run this is: versions, device, compile options. Read once, from the model and the backend."""
+
+import sys
+from typing import Any
+
+import keras
+
+from feedwatch.model.facts import RunFacts
+
+
+def run_facts(model: Any, steps_per_execution: int) -> RunFacts:
+    backend = keras.backend.backend()
+    kind, name = _device(backend)
+    rank, world_size = _workers(backend, model)
+    return RunFacts(
+        framework="keras",
+        version=keras.__version__,
+        backend=backend,
+        device=kind if name is None else f"{kind}:0 ({name})",
+        device_kind=kind,
+        device_name=name,
+        rank=rank,
+        world_size=world_size,
+        run_eagerly=_flag(model, "run_eagerly"),
+        jit_compile=_flag(model, "jit_compile"),
+        steps_per_execution=steps_per_execution,
+        precision=_precision(model),
+    )
+
+
+def first_step(model: Any, seen_before: int) -> int:
+    """Where Keras' own step axis stands: the optimizer's count, or the batches this callback has seen."""
+    optimizer = getattr(model, "optimizer", None)
+    iterations = getattr(optimizer, "iterations", None)
+    if iterations is None:
+        return seen_before
+    try:
+        count = int(keras.ops.convert_to_numpy(iterations))
+    except Exception:
+        return seen_before
+    # With gradient accumulation the optimizer counts updates; our axis counts batches.
+    return count * int(getattr(optimizer, "gradient_accumulation_steps", None) or 1)
+
+
+def _device(backend: str) -> tuple[str, str | None]:
+    if backend == "tensorflow":
+        return _tensorflow_device()
+    if backend == "jax":
+        return _jax_device()
+    return _torch_device()
+
+
+def _tensorflow_device() -> tuple[str, str | None]:
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        return "cpu", None
+    try:
+        name = tf.config.experimental.get_device_details(gpus[0]).get("device_name")
+    except Exception:
+        name = None
+    return ("rocm" if tf.test.is_built_with_rocm() else "cuda"), name or "GPU"
+
+
+def _jax_device() -> tuple[str, str | None]:
+    import jax
+
+    device = jax.devices()[0]
+    if device.platform == "cpu":
+        return "cpu", None
+    return {"gpu": "cuda"}.get(device.platform, device.platform), str(device.device_kind)
+
+
+def _torch_device() -> tuple[str, str | None]:
+    import torch
+
+    if torch.cuda.is_available():
+        return ("rocm" if torch.version.hip else "cuda"), torch.cuda.get_device_name()
+    if torch.backends.mps.is_available():
+        return "mps", "Apple GPU"
+    return "cpu", None
+
+
+def _workers(backend: str, model: Any) -> tuple[int, int]:
+    """tf.distribute's workers (TF_CONFIG) or JAX' processes; replicas inside one process are not ranks."""
+    if backend == "tensorflow":
+        resolver = getattr(getattr(model, "distribute_strategy", None), "cluster_resolver", None)
+        try:
+            workers = len(resolver.cluster_spec().as_dict().get("worker", ())) if resolver else 1
+            return (int(resolver.task_id or 0), workers) if resolver and workers > 1 else (0, 1)
+        except Exception:
+            return 0, 1
+    if backend == "jax" and "jax" in sys.modules:
+        return int(sys.modules["jax"].process_index()), int(sys.modules["jax"].process_count())
+    return 0, 1
+
+
+def _flag(model: Any, name: str) -> bool | None:
+    value = getattr(model, name, None)
+    return value if isinstance(value, bool) else None
+
+
+def _precision(model: Any) -> str | None:
+    policy = getattr(getattr(model, "dtype_policy", None), "name", None)
+    return policy if isinstance(policy, str) else None

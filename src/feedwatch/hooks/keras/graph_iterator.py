@@ -1,0 +1,187 @@
+"""In-graph timing of IteratorGetNext, by an iterator that is a composite tensor of its own.
+
+Keras on TensorFlow fetches inside a tf.function, where Python does not run. These iterators have a TypeSpec of
+their own, so inside the function they are rebuilt as what they are and `get_next` emits: timestamp, fetch,
+timestamp, write to a ring. The ring's handles are components (arguments, not captures): one trace serves any
+number of fits.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.data.ops import iterator_ops
+from tensorflow.python.distribute import input_lib
+from tensorflow.python.framework import ops, type_spec
+
+from feedwatch.hooks.keras.attribution import Fetch
+from feedwatch.hooks.keras.batch_shape import leading_size
+from feedwatch.hooks.keras.graph_ring import GraphRing, emit_record
+
+
+class _Traces:
+    """How often a fetch was traced: the Python code here runs in a graph context only while Keras traces."""
+
+    count = 0
+
+
+def traces() -> int:
+    return _Traces.count
+
+
+def timed(iterator: Any, ring: GraphRing, eager: Callable[[Fetch], None]) -> Any | None:
+    """The timed twin of a TensorFlow iterator, or None for a kind we do not know."""
+    if isinstance(iterator, (TimedIterator, TimedDistributedIterator)):
+        return iterator
+    if isinstance(iterator, iterator_ops.OwnedIterator):
+        twin: Any = TimedIterator(components=(iterator._iterator_resource,), element_spec=iterator.element_spec)
+        twin._dataset = getattr(iterator, "_dataset", None)
+    elif isinstance(iterator, input_lib.DistributedIterator):
+        twin = TimedDistributedIterator.__new__(TimedDistributedIterator)
+        twin.__dict__.update(iterator.__dict__)
+    else:
+        return None
+    # The original owns the dataset and the py_func registry: it must live as long as its twin.
+    twin._feedwatch_original = iterator
+    return _attach(twin, ring.stamps, ring.count, ring.rows, eager)
+
+
+def _attach(twin: Any, stamps: Any, count: Any, rows: int, eager: Callable[[Fetch], None] | None) -> Any:
+    twin._feedwatch_stamps, twin._feedwatch_count = stamps, count
+    twin._feedwatch_rows, twin._feedwatch_eager = rows, eager
+    return twin
+
+
+class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
+    # Cached: TypeSpec caches its comparison key, a new one per call costs tf.function dispatch 50 µs.
+    _feedwatch_spec: "TimedIteratorSpec | None" = None
+
+    def get_next(self) -> Any:
+        return _timed_fetch(self, super().get_next)
+
+    def get_next_as_optional(self) -> Any:
+        return _timed_fetch(self, super().get_next_as_optional, has_value=lambda out: out.has_value())
+
+    def __next__(self) -> Any:
+        try:
+            return self.get_next()
+        except tf.errors.OutOfRangeError:
+            raise StopIteration from None
+
+    @property
+    def _type_spec(self) -> "TimedIteratorSpec":
+        if self._feedwatch_spec is None:
+            self._feedwatch_spec = TimedIteratorSpec(self.element_spec, self._feedwatch_rows)
+        return self._feedwatch_spec
+
+    def __tf_tracing_type__(self, _: Any) -> "TimedIteratorSpec":
+        return self._type_spec
+
+
+class TimedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
+    __slots__ = ["_element_spec", "_rows"]
+
+    def __init__(self, element_spec: Any, rows: int) -> None:
+        self._element_spec = element_spec
+        self._rows = rows
+
+    @property
+    def value_type(self) -> type:
+        return TimedIterator
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_spec, self._rows)
+
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        resource = tf.TensorSpec([], tf.resource)
+        return (resource, resource, resource)
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        return (value._iterator_resource, value._feedwatch_stamps, value._feedwatch_count)
+
+    def _from_components(self, components: Any) -> TimedIterator:
+        twin = TimedIterator(components=(components[0],), element_spec=self._element_spec)
+        return _attach(twin, components[1], components[2], self._rows, None)  # type: ignore[no-any-return]
+
+
+class TimedDistributedIterator(input_lib.DistributedIterator):  # type: ignore[misc]
+    _feedwatch_spec: "TimedDistributedIteratorSpec | None" = None
+
+    def get_next(self, name: str | None = None) -> Any:
+        return _timed_fetch(self, super().get_next)
+
+    def get_next_as_optional(self) -> Any:
+        return _timed_fetch(self, super().get_next_as_optional)
+
+    @property
+    def _type_spec(self) -> "TimedDistributedIteratorSpec":
+        if self._feedwatch_spec is None:
+            self._feedwatch_spec = TimedDistributedIteratorSpec(super()._type_spec, self._feedwatch_rows)
+        return self._feedwatch_spec
+
+
+class TimedDistributedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
+    __slots__ = ["_plain", "_rows"]
+
+    def __init__(self, plain: Any, rows: int) -> None:
+        self._plain = plain
+        self._rows = rows
+
+    @property
+    def value_type(self) -> type:
+        return TimedDistributedIterator
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._plain, self._rows)
+
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        resource = tf.TensorSpec([], tf.resource)
+        return (self._plain._component_specs, resource, resource)
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        return (self._plain._to_components(value), value._feedwatch_stamps, value._feedwatch_count)
+
+    def _from_components(self, components: Any) -> TimedDistributedIterator:
+        plain = self._plain._from_components(components[0])
+        twin = TimedDistributedIterator.__new__(TimedDistributedIterator)
+        twin.__dict__.update(plain.__dict__)
+        twin._feedwatch_original = plain
+        return _attach(twin, components[1], components[2], self._rows, None)  # type: ignore[no-any-return]
+
+
+def _timed_fetch(twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any], Any] | None = None) -> Any:
+    if tf.executing_eagerly():
+        return _timed_eagerly(twin, fetch)
+    _Traces.count += 1
+    with tf.device("/CPU:0"):
+        asked = tf.timestamp()
+    with tf.control_dependencies([asked]):
+        out = fetch()
+    flat = tf.nest.flatten(out, expand_composites=True)
+    with tf.device("/CPU:0"), tf.control_dependencies([tensor.op for tensor in flat]):
+        got = tf.timestamp()
+    # Compute must not start before the second stamp is taken: with one inter-op thread the whole step would run
+    # first and be called input. An identity forwards its buffer, nothing is copied.
+    gated = []
+    with tf.control_dependencies([got]):
+        for tensor in flat:
+            with ops.colocate_with(tensor.op):
+                gated.append(tf.identity(tensor))
+    out = tf.nest.pack_sequence_as(out, gated, expand_composites=True)
+    if has_value is not None:
+        with tf.device("/CPU:0"):
+            got = got * tf.cast(has_value(out), tf.float64)  # 0: the end of the data, not a batch
+    emit_record(twin._feedwatch_stamps, twin._feedwatch_count, twin._feedwatch_rows, asked, got)
+    return out
+
+
+def _timed_eagerly(twin: Any, fetch: Callable[[], Any]) -> Any:
+    asked_ns = time.perf_counter_ns()
+    out = fetch()
+    got_ns = time.perf_counter_ns()
+    if twin._feedwatch_eager is not None:
+        twin._feedwatch_eager(Fetch(asked_ns, got_ns, leading_size(out)))
+    return out

@@ -1,0 +1,71 @@
+"""A ring of (asked, got) timestamps that lives in TensorFlow, so that a graph can write it without Python."""
+
+import itertools
+import time
+from typing import Any, Final
+
+import tensorflow as tf
+
+from feedwatch.hooks.keras.attribution import Fetch
+
+# Drained about once a second and at the latest after half as many fetches; a reader copies all of it.
+RING_ROWS: Final = 2048
+
+_numbers = itertools.count()
+
+
+class GraphRing:
+    """Raw resource variables: no variable_creator_scope or strategy.scope() of the user's turns them into others."""
+
+    def __init__(self, rows: int = RING_ROWS) -> None:
+        self.rows = rows
+        self.lost = 0
+        self.read_ns = 0  # how long the last drain took: part of our own cost
+        self._taken = 0
+        number = next(_numbers)
+        with tf.init_scope(), tf.device("/CPU:0"):
+            self.stamps = _variable(f"feedwatch_stamps_{number}", tf.zeros([rows, 2], tf.float64))
+            self.count = _variable(f"feedwatch_count_{number}", tf.zeros([], tf.int64))
+
+    def drain(self) -> list[Fetch]:
+        """New fetches in order, on the monotonic clock. An empty optional (end of data) is not a fetch."""
+        began_ns = time.perf_counter_ns()
+        with tf.init_scope():
+            count = int(tf.raw_ops.ReadVariableOp(resource=self.count, dtype=tf.int64).numpy())
+            if count == self._taken:
+                return []
+            stamps = tf.raw_ops.ReadVariableOp(resource=self.stamps, dtype=tf.float64).numpy()
+        first = max(self._taken, count - self.rows)
+        self.lost += first - self._taken
+        self._taken = count
+        # The graph stamps the wall clock; everything else of ours is monotonic.
+        offset_ns = time.time_ns() - time.perf_counter_ns()
+        fetches = []
+        for index in range(first, count):
+            asked_s, got_s = stamps[index % self.rows].tolist()
+            if got_s > 0:
+                asked_ns = int(asked_s * 1e9) - offset_ns
+                fetches.append(Fetch(asked_ns, max(asked_ns, int(got_s * 1e9) - offset_ns)))
+        self.read_ns = time.perf_counter_ns() - began_ns
+        return fetches
+
+    def destroy(self) -> None:
+        for handle in (self.stamps, self.count):
+            tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
+
+
+def _variable(name: str, value: Any) -> Any:
+    handle = tf.raw_ops.VarHandleOp(dtype=value.dtype, shape=value.shape, container="", shared_name=name)
+    tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+    return handle
+
+
+def emit_record(stamps: Any, count: Any, rows: int, asked: Any, got: Any) -> None:
+    """In a graph: one row. The counter moves last, so a reader never sees a row that is not there."""
+    with tf.device("/CPU:0"):
+        index = tf.raw_ops.ReadVariableOp(resource=count, dtype=tf.int64)
+        written = tf.raw_ops.ResourceScatterUpdate(
+            resource=stamps, indices=index % tf.constant(rows, tf.int64), updates=tf.stack([asked, got])
+        )
+        with tf.control_dependencies([written]):
+            tf.raw_ops.AssignAddVariableOp(resource=count, value=tf.constant(1, tf.int64))

@@ -1,0 +1,57 @@
+"""torch and JAX backends (and TensorFlow's eager loop over a Python iterator): `next()` is timed exactly."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from feedwatch.hooks.keras.attribution import Fetch
+from feedwatch.hooks.keras.batch_shape import leading_size
+from feedwatch.hooks.keras.fetch_sources import FetchLog
+
+
+class TimedPythonIterator:
+    __slots__ = ("_asked", "_iterator", "_log", "_now_ns")
+
+    def __init__(
+        self,
+        iterator: Iterator[Any],
+        log: Callable[[Fetch], None],
+        asked: Callable[[int], None],
+        now_ns: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self._iterator = iterator
+        self._log = log
+        self._asked = asked
+        self._now_ns = now_ns
+
+    def __iter__(self) -> "TimedPythonIterator":
+        return self
+
+    def __next__(self) -> Any:
+        asked_ns = self._now_ns()
+        self._asked(asked_ns)
+        batch = next(self._iterator)  # StopIteration and the user's own errors pass through untouched
+        self._log(Fetch(asked_ns, self._now_ns(), leading_size(batch)))
+        return batch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+
+class PythonSource:
+    name = "next() timed"
+    measures = True
+
+    def __init__(self, asked: Callable[[int], None]) -> None:
+        """`asked`: told at each fetch when it began, before it blocks."""
+        self._log = FetchLog()
+        self._asked = asked
+
+    def wrap(self, iterator: Any) -> Any:
+        return TimedPythonIterator(iterator, self._log.append, self._asked)
+
+    def drain(self) -> list[Fetch]:
+        return self._log.drain()
+
+    def close(self) -> None:
+        return

@@ -1,0 +1,226 @@
+"""One fit in time: begin and end marks, epochs and pauses, put together with the fetches when these are drained.
+
+Nothing is decided on the hot path: a mark is a number appended. `drain` pairs them later, in order.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from feedwatch.hooks.keras.attribution import Execution, Fetch, device_record, host_record, unmeasured
+from feedwatch.measure.recorder import EpochGap
+from feedwatch.model.step import StepKind, StepRecord
+
+# Far above what is pending between two drains; beyond it the oldest marks go, counted.
+MAX_PENDING: Final = 8192
+
+
+class EpochMark(NamedTuple):
+    epoch: int
+    step: int
+
+
+class _Call(NamedTuple):
+    begin_ns: int
+    end_ns: int | None  # on the training thread, where Keras tells
+    until_ns: int
+    key: tuple[int, int]  # epoch ordinal, last batch of the call
+    traced: bool
+
+
+class _Pause(NamedTuple):
+    """Between two epochs."""
+
+    from_ns: int
+    to_ns: int
+    validation_ns: int
+    loader_start_ns: int | None
+
+
+class _Epoch(NamedTuple):
+    epoch: int
+
+
+Item = StepRecord | EpochGap | EpochMark
+
+
+class Timeline:
+    def __init__(
+        self,
+        batches_per_call: int,
+        *,
+        ends_here: bool = True,
+        completions: bool = False,
+        header_fetch: bool | None = None,
+        measured: bool = True,
+    ) -> None:
+        """`ends_here`: end marks come on the training thread (else maybe on another one, maybe later).
+        `completions`: a step ends when its result was there. `header_fetch`: batches are fetched before the begin
+        mark; None: the first fetch tells.
+        """
+        self.steps = 0  # batches seen, on Keras' own step axis
+        self.calls = 0
+        self.dropped = 0
+        self.samples_per_batch: int | None = None  # where no fetch can tell
+        self.measured = measured
+        self.asked_ns = 0  # the last fetch began, maybe in vain
+        self._per_call = batches_per_call
+        self._ends_here = ends_here
+        self._completions = completions
+        self._header_fetch = header_fetch
+        self._done_ns: dict[tuple[int, int], int] = {}
+        self._pending: deque[_Call | _Pause | _Epoch] = deque()
+        self._fetches: deque[Fetch] = deque()
+        self._begin_ns: int | None = None
+        self._end_ns: int | None = None
+        self._key = (0, 0)
+        self._traced = False
+        self._ordinal = 0
+        self._flushed = 0  # up to this epoch every end mark has come
+        self._last_end_ns: int | None = None
+        self._validation_ns = 0
+        self._loader_start_ns: int | None = None
+        self._test_ns: int | None = None
+        self._free_ns: int | None = None  # the device finished the call before
+
+    # -- marks: the hot path ---------------------------------------------------------------------
+
+    def begin(self, batch: int, now_ns: int) -> None:
+        if self._begin_ns is not None:
+            # On TensorFlow a begin without an end is the vain attempt at the end of unknown-length data.
+            if self._end_ns is not None or not self._ends_here:
+                self._close(now_ns)
+        elif self._last_end_ns is not None:
+            self._end_pause(now_ns)
+        self._begin_ns = now_ns
+        self._end_ns = None
+        self._key = (self._ordinal, batch + self._per_call - 1)
+
+    def end(self, batch: int, now_ns: int, traced: bool = False) -> None:
+        """On the training thread. A second end for the same begin (a callback given twice) changes nothing."""
+        if self._begin_ns is not None and self._end_ns is None:
+            self._end_ns, self._traced = now_ns, traced
+            self.done(batch, now_ns)
+
+    def done(self, batch: int, now_ns: int) -> None:
+        """From any thread: the step's result is there."""
+        if self._completions:
+            self._done_ns[(self._ordinal, batch)] = now_ns
+
+    def asked(self, now_ns: int) -> None:
+        self.asked_ns = now_ns
+
+    def pause(self, now_ns: int) -> None:
+        """Something that is no training step begins: a new iterator, validation, the end of the epoch."""
+        begin_ns, self._begin_ns = self._begin_ns, None
+        if begin_ns is None or (self._end_ns is None and self._ends_here):
+            return
+        until_ns = self._end_ns or now_ns
+        if self._header_fetch and begin_ns < self.asked_ns < until_ns:
+            until_ns = self.asked_ns
+        self._begin_ns = begin_ns
+        self._close(until_ns)
+        self._begin_ns = None
+        self._last_end_ns = until_ns
+
+    def epoch_end(self, now_ns: int) -> None:
+        """Keras has waited for all asynchronous hooks of this epoch."""
+        self.pause(now_ns)
+        self._flushed = self._ordinal
+
+    def epoch_begin(self, epoch: int) -> None:
+        self._ordinal += 1
+        self._pending.append(_Epoch(epoch))
+
+    def test_begin(self, now_ns: int) -> None:
+        self.pause(now_ns)
+        self._test_ns = now_ns
+
+    def test_end(self, now_ns: int) -> None:
+        if self._test_ns is not None:
+            self._validation_ns += max(0, now_ns - self._test_ns)
+            self._test_ns = None
+
+    def loader_started(self, took_ns: int) -> None:
+        self._loader_start_ns = (self._loader_start_ns or 0) + took_ns
+
+    @property
+    def pending(self) -> int:
+        return len(self._pending)
+
+    def _close(self, until_ns: int) -> None:
+        assert self._begin_ns is not None
+        self._pending.append(_Call(self._begin_ns, self._end_ns, until_ns, self._key, self._traced))
+        self.calls += 1
+        self._end_ns, self._traced = None, False
+        if len(self._pending) > MAX_PENDING:
+            self._pending.popleft()
+            self.dropped += 1
+
+    def _end_pause(self, now_ns: int) -> None:
+        assert self._last_end_ns is not None
+        self._pending.append(_Pause(self._last_end_ns, now_ns, self._validation_ns, self._loader_start_ns))
+        self._last_end_ns, self._validation_ns, self._loader_start_ns = None, 0, None
+
+    # -- pairing: once per window ----------------------------------------------------------------
+
+    def drain(self, fetches: Sequence[Fetch]) -> Iterator[Item]:
+        """What is complete so far, in order."""
+        self._fetches.extend(fetches)
+        while self._pending:
+            entry = self._pending[0]
+            if isinstance(entry, _Epoch):
+                yield EpochMark(entry.epoch, self.steps)
+            elif isinstance(entry, _Pause):
+                yield self._gap(entry)
+            elif self._completions and entry.key not in self._done_ns:
+                if entry.key[0] > self._flushed:
+                    return
+            else:
+                yield self._record(entry)
+            self._pending.popleft()
+
+    def _gap(self, pause: _Pause) -> EpochGap:
+        to_ns = pause.to_ns
+        if self._header_fetch and self._fetches:
+            to_ns = min(to_ns, max(pause.from_ns, self._fetches[0].asked_ns))
+        wall_ns = max(0, to_ns - pause.from_ns - pause.validation_ns)
+        return EpochGap(self.steps, wall_ns, pause.loader_start_ns, pause.validation_ns or None)
+
+    def _record(self, call: _Call) -> StepRecord:
+        mine = self._take(call)
+        self.steps += len(mine) or self._per_call
+        until_ns = call.until_ns
+        if self._header_fetch and self._fetches:
+            until_ns = max(call.begin_ns, min(until_ns, self._fetches[0].asked_ns))
+        done_ns = self._done_ns.pop(call.key, None)
+        end_ns = call.end_ns or until_ns
+        if self._completions and done_ns is not None:
+            end_ns = done_ns
+        execution = Execution(call.begin_ns, end_ns, until_ns, self.steps, self._per_call, call.traced)
+        free_ns, self._free_ns = self._free_ns, end_ns
+        if not mine:
+            # In a measured run a step without its fetch is a lost mark: it must not speak for the others.
+            self.dropped += self.measured
+            return unmeasured(execution, StepKind.WARMUP if self.measured else StepKind.STEADY)
+        if self._completions:
+            start_ns = min(call.begin_ns, mine[0].asked_ns)
+            return device_record(execution, mine, start_ns if free_ns is None else max(free_ns, 0))
+        return host_record(execution, mine)
+
+    def _take(self, call: _Call) -> list[Fetch]:
+        if self._header_fetch is None and self._fetches:
+            self._header_fetch = self._fetches[0].got_ns <= call.begin_ns
+        mine: list[Fetch] = []
+        while self._fetches and self._belongs(self._fetches[0], call):
+            fetch = self._fetches.popleft()
+            if fetch.samples is None and self.samples_per_batch is not None:
+                fetch = fetch._replace(samples=self.samples_per_batch)
+            mine.append(fetch)
+        # The last one may be left over from a call that never ended; a call takes no more than it asked for.
+        return mine[-self._per_call :]
+
+    def _belongs(self, fetch: Fetch, call: _Call) -> bool:
+        if self._header_fetch:
+            return fetch.got_ns <= call.begin_ns
+        return fetch.asked_ns < (call.until_ns if call.end_ns is None else call.end_ns)

@@ -1,0 +1,183 @@
+"""One fit under observation: takes the marks, drains the fetches, feeds the session, ends once."""
+
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from feedwatch.guard import Guard
+from feedwatch.hooks.keras.fetch_sources import FetchSource
+from feedwatch.hooks.keras.own_cost import SAMPLE_MASK, OwnCost
+from feedwatch.hooks.keras.timeline import EpochMark, Timeline
+from feedwatch.measure.recorder import EpochGap
+from feedwatch.model.report import Report, Status
+from feedwatch.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_now_ns = time.perf_counter_ns
+
+
+class Watch:
+    def __init__(
+        self,
+        session: Session,
+        timeline: Timeline,
+        source: FetchSource,
+        log_dir: Path | None,
+        *,
+        drain_calls: int,
+        drain_ns: int,
+    ) -> None:
+        self.session = session
+        self.source = source
+        self.log_dir = log_dir
+        self.nested = 0  # the same callback is in use by a fit inside this one
+        self.timeline = timeline
+        self.cost = OwnCost()
+        self.guard = Guard("the Keras hook", session.note)
+        self.on_first_epoch: list[Callable[[], None]] = []
+        self.on_first_step: list[Callable[[], None]] = []
+        self.on_drain: list[Callable[[], None]] = []
+        self.on_close: list[Callable[[], None]] = []
+        self.trace_count: Callable[[], int] | None = None
+        self.retraces = 0
+        self._traces = -1
+        self._thread = threading.get_ident()
+        self._drain_calls, self._drain_ns = drain_calls, drain_ns
+        self._drain_at_ns = _now_ns() + drain_ns
+        self._begin_cost_ns = 0
+        self.released: weakref.ref[Any] | None = None  # of fit's callback list: tells that fit is gone
+
+    def watches(self, callback_list: Any) -> bool:
+        return self.released is not None and self.released() is callback_list
+
+    @property
+    def report(self) -> Report | None:
+        return self.session.report
+
+    @property
+    def steps(self) -> int:
+        return self.timeline.steps
+
+    # -- marks -----------------------------------------------------------------------------------
+
+    def step_begin(self, batch: int) -> None:
+        now_ns = _now_ns()
+        if self.nested:
+            return
+        timeline = self.timeline
+        timeline.begin(batch, now_ns)
+        if self.on_first_step:
+            self._run_once(self.on_first_step)
+        if now_ns >= self._drain_at_ns or timeline.pending >= self._drain_calls:
+            self.drain()
+        elif not timeline.calls & SAMPLE_MASK:
+            self._begin_cost_ns = _now_ns() - now_ns
+
+    def step_end(self, batch: int) -> None:
+        now_ns = _now_ns()
+        if self.nested:
+            return
+        timeline = self.timeline
+        if threading.get_ident() != self._thread:
+            timeline.done(batch, now_ns)
+        else:
+            timeline.end(batch, now_ns, self._has_traced())
+        if self._begin_cost_ns:
+            self.cost.hooks(self._begin_cost_ns + _now_ns() - now_ns)
+            self._begin_cost_ns = 0
+
+    def epoch_begin(self, epoch: int) -> None:
+        if self.nested:
+            return
+        if self.on_first_epoch:
+            self._run_once(self.on_first_epoch)
+        self.timeline.epoch_begin(epoch)
+
+    def epoch_end(self) -> None:
+        if not self.nested:
+            self.timeline.epoch_end(_now_ns())
+
+    def test_begin(self) -> None:
+        if not self.nested:
+            self.timeline.test_begin(_now_ns())
+
+    def test_end(self) -> None:
+        if not self.nested:
+            self.timeline.test_end(_now_ns())
+
+    def start_iterator(self, iterable: Any) -> Any:
+        """Called by Keras in place of iter(): the user's iterator is made, timed, and gets its twin."""
+        began_ns = _now_ns()
+        self.timeline.pause(began_ns)
+        iterator = iter(iterable)
+        self.timeline.loader_started(_now_ns() - began_ns)
+        if self.session.closed:
+            return iterator
+        twin = self.guard.run(self.source.wrap, iterator)
+        return iterator if twin is None else twin
+
+    # -- now and then ----------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        began_ns = _now_ns()
+        recorder = self.session.recorder
+        for item in self.timeline.drain(self.source.drain()):
+            if isinstance(item, EpochGap):
+                recorder.gap(item)
+            elif isinstance(item, EpochMark):
+                recorder.epoch_begin(item.epoch, item.step)
+            else:
+                recorder.add(item)
+        recorder.dropped = self.timeline.dropped
+        for action in self.on_drain:
+            action()
+        now_ns = _now_ns()
+        self.cost.drain(now_ns - began_ns)
+        self._drain_at_ns = now_ns + self._drain_ns
+        own_ns = self.cost.ns_per_step(self.timeline.calls)
+        if own_ns is not None:
+            self.session.own_cost(own_ns)
+
+    def finish(self) -> bool:
+        """Train end. False: it was the end of a fit nested in ours."""
+        if self.nested:
+            self.nested -= 1
+            return False
+        self.close(Status.FINISHED)
+        return True
+
+    def guarded_close(self, status: Status) -> None:
+        self.guard.run(self.close, status)
+
+    def close(self, status: Status) -> None:
+        """Idempotent; from the end hook, an exception, the next begin or the release of fit's own objects."""
+        if self.session.closed:
+            return
+        self.timeline.epoch_end(_now_ns())
+        self.guard.run(self.drain)
+        for action in self.on_close:
+            self.guard.run(action)
+        self.guard.run(self.source.close)
+        self.session.close(status)
+        self.on_first_epoch, self.on_first_step, self.on_drain, self.on_close = [], [], [], []
+        self.released = None
+
+    def _has_traced(self) -> bool:
+        if self.trace_count is None:
+            return False
+        count = self.trace_count()
+        if count == self._traces:
+            return False
+        self._traces = count
+        self.retraces += self.timeline.calls > 0
+        return True
+
+    def _run_once(self, actions: "list[Callable[[], None]]") -> None:
+        waiting = list(actions)
+        actions.clear()
+        for action in waiting:
+            self.guard.run(action)

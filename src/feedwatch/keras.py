@@ -1,0 +1,12 @@
+"""The door for Keras users: `from feedwatch.keras import FeedWatch`."""
+
+try:
+    import keras as _keras  # noqa: F401 -- absent is worth a sentence, broken is the user's own error
+except ModuleNotFoundError as error:
+    if error.name != "keras":
+        raise
+    raise ImportError('feedwatch.keras needs Keras 3: pip install "feedwatch[keras]"') from error
+
+from feedwatch.hooks.keras.callback import FeedWatch
+
+__all__ = ["FeedWatch"]
