@@ -9,7 +9,9 @@ from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_p
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 
-def write_report(directory: Path, report: dict[str, Any] | bytes, step: int = 4000, wall_s: float = 1_790_000_900.0) -> Path:
+def write_report(
+    directory: Path, report: dict[str, Any] | bytes, step: int = 4000, wall_s: float = 1_790_000_900.0
+) -> Path:
     """Bytes are written as they are: the tests' way to a damaged report."""
     payload = report if isinstance(report, bytes) else zlib.compress(json.dumps(report).encode())
     directory.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from importlib import resources
 from typing import Any, Final
 
+from feedwatch.advise.pages import page_markdown
 from feedwatch.model.phases import PHASES
 
 # In the order in which they depend on one another: the HTML file puts them behind each other as one module.
@@ -41,12 +42,9 @@ def asset(name: str) -> bytes:
 def rule_page(code: str) -> str | None:
     """The page of a rule as Markdown, None for a code nobody knows."""
     try:
-        from feedwatch.advise.pages import page_markdown
-
-        page = page_markdown(code)
-    except Exception:
+        return page_markdown(code)
+    except KeyError:
         return None
-    return page or None
 
 
 def overview(run: str, report: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The routes. All of them only read; none joins a path; data comes through TensorBoard's data provider,
-so both of its readers, remote log directories and `--path_prefix` work."""
+so both of its readers, remote log directories and `--path_prefix` work.
+"""
 
 import json
 from collections.abc import Callable
@@ -12,18 +13,17 @@ from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
 from feedwatch.report import front_end
+from feedwatch.report.event_output import PLUGIN, REPORT_TAG
 from feedwatch.tab import rank_groups
 from feedwatch.tab.cache import Snapshot, SnapshotCache
 
-PLUGIN_NAME: Final = "feedwatch"
-REPORT_TAG: Final = "feedwatch/report"
 _CONTENT_TYPES: Final = {"js": "text/javascript", "css": "text/css"}
 
 Route = Callable[[wrappers.Request], wrappers.Response]
 
 
 class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard has no types
-    plugin_name = PLUGIN_NAME
+    plugin_name = PLUGIN
 
     def __init__(self, context: Any) -> None:
         self._provider = context.data_provider
@@ -72,7 +72,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         tensors = self._provider.read_tensors(
             plugin_util.context(request.environ),
             experiment_id=plugin_util.experiment_id(request.environ),
-            plugin_name=PLUGIN_NAME,
+            plugin_name=PLUGIN,
             downsample=1,
             run_tag_filter=provider.RunTagFilter(runs=runs, tags=[REPORT_TAG]),
         )
@@ -96,7 +96,8 @@ def _only_get(route: Route) -> Route:
 
 def _json(request: wrappers.Request, value: Any, code: int = 200) -> wrappers.Response:
     # Serialised here: TensorBoard's own pass over the value would turn NaN into text and walk it twice.
-    return http_util.Respond(request, json.dumps(value), "application/json", code=code)
+    response: wrappers.Response = http_util.Respond(request, json.dumps(value), "application/json", code=code)
+    return response
 
 
 def _error(request: wrappers.Request, message: str, code: int) -> wrappers.Response:

@@ -2,7 +2,7 @@
 import {h, list, num, part, text} from './dom.js';
 import {difference} from './difference.js';
 import {count, gainRange} from './format.js';
-import {markdown} from './markdown.js';
+import {inline, markdown} from './markdown.js';
 
 export function adviceSection(report, source) {
   const findings = list(report.findings).map(part);
@@ -30,10 +30,10 @@ function nothing(report) {
 function findingCard(finding, number, source) {
   const id = 'finding-' + number;
   return h('article', {class: 'card finding', 'aria-labelledby': id},
-    h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(number)), h('h3', {id}, text(finding.title)), gain(finding)),
-    h('p', {class: 'why'}, text(finding.why)),
+    h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(number)), h('h3', {id}, inline(text(finding.title))), gain(finding)),
+    h('p', {class: 'why'}, inline(text(finding.why))),
     snippet(part(finding.fix)),
-    text(part(finding.gain).because) ? h('p', {class: 'because'}, text(finding.gain.because)) : null,
+    text(part(finding.gain).because) ? h('p', {class: 'because'}, inline(text(finding.gain.because))) : null,
     rule(finding, source));
 }
 
@@ -47,7 +47,8 @@ function snippet(fix) {
   const after = text(fix.after);
   if (!after) return null;
   const lines = difference(text(fix.before), after).map(({mark, line}) => h('span', {class: 'line', 'data-mark': mark}, line + '\n'));
-  return h('div', {class: 'snippet'}, h('pre', {tabindex: '0', 'aria-label': 'Change in the code'}, h('code', {}, lines)), copyButton(after));
+  return h('div', {class: 'snippet'}, h('div', {class: 'strip'}, h('span', {}, text(fix.before) ? 'Change' : 'Use'), copyButton(after)),
+    h('pre', {tabindex: '0', 'aria-label': 'Change in the code'}, h('code', {}, lines)));
 }
 
 export function copyButton(words) {
@@ -86,13 +87,16 @@ function rule(finding, source) {
     if (!details.open || page.childElementCount) return;
     page.replaceChildren(h('p', {class: 'quiet'}, 'Loading …'));
     try {
-      page.replaceChildren(...evidence(finding), ...markdown(await source.rule(text(finding.code))));
+      page.replaceChildren(...evidence(finding), ...markdown(withoutTitle(await source.rule(text(finding.code)))));
     } catch (problem) {
       page.replaceChildren(...evidence(finding), h('p', {class: 'quiet'}, problem.message));
     }
   }}, h('summary', {}, h('span', {class: 'code'}, text(finding.code)), ' ', text(finding.name)), page);
   return details;
 }
+
+// The card already says which rule this is.
+const withoutTitle = (page) => page.replace(/^# .*\n/, '');
 
 function evidence(finding) {
   const entries = Object.entries(part(finding.evidence)).filter(([, value]) => num(value) !== null);

@@ -59,7 +59,7 @@ export function drawChart(scale, steps, layers, marks) {
 }
 
 function gridLines(scale) {
-  return niceTicks(0, scale.top, 4).map((tick) => [
+  return niceTicks(0, scale.top, 5).map((tick) => [
     svg('line', {x1: MARGIN.left, x2: scale.right, y1: scale.y(tick), y2: scale.y(tick), class: tick ? 'grid' : 'base'}),
     svg('text', {x: MARGIN.left - 9, y: scale.y(tick) + 4, class: 'tick', 'text-anchor': 'end'},
       scale.percent ? `${tick} %` : tick === 0 ? '0' : tickText(tick)),

@@ -17,7 +17,8 @@ export function emptyState() {
 
 function example(title, words) {
   return h('section', {class: 'card'}, h('h2', {}, title),
-    h('div', {class: 'snippet'}, h('pre', {tabindex: '0'}, h('code', {}, words)), copyButton(words)));
+    h('div', {class: 'snippet'}, h('div', {class: 'strip'}, h('span', {}, 'In the training script'), copyButton(words)),
+      h('pre', {tabindex: '0'}, h('code', {}, words))));
 }
 
 export function trouble(message, retry) {

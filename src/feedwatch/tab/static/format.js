@@ -2,24 +2,24 @@
 import {num} from './dom.js';
 
 export const NOT_MEASURED = 'not measured';
-const THIN = '\u202f'; // a narrow space that does not break between a number and its unit
+const GLUE = '\u00a0'; // a number and its unit stay on one line
 
 export function ms(value) {
   const v = num(value);
   if (v === null) return NOT_MEASURED;
-  if (v >= 60000) return (v / 60000).toFixed(1) + THIN + 'min';
-  if (v >= 1000) return (v / 1000).toFixed(v >= 10000 ? 1 : 2) + THIN + 's';
-  if (v >= 100) return v.toFixed(0) + THIN + 'ms';
-  if (v >= 1) return v.toFixed(1) + THIN + 'ms';
-  return v === 0 ? '0' + THIN + 'ms' : (v * 1000).toFixed(v < 0.01 ? 1 : 0) + THIN + 'µs';
+  if (v >= 60000) return (v / 60000).toFixed(1) + GLUE + 'min';
+  if (v >= 1000) return (v / 1000).toFixed(v >= 10000 ? 1 : 2) + GLUE + 's';
+  if (v >= 100) return v.toFixed(0) + GLUE + 'ms';
+  if (v >= 0.095 || v === 0) return v.toFixed(v >= 1 ? 1 : v === 0 ? 0 : 2) + GLUE + 'ms';
+  return (v * 1000).toFixed(v < 0.01 ? 1 : 0) + GLUE + 'µs';
 }
 
 export function percent(value) {
   const v = num(value);
   if (v === null) return NOT_MEASURED;
   const p = v * 100;
-  if (p !== 0 && Math.abs(p) < 0.1) return '<' + THIN + '0.1' + THIN + '%';
-  return p.toFixed(Math.abs(p) < 9.95 && p !== 0 ? 1 : 0) + THIN + '%';
+  if (p !== 0 && Math.abs(p) < 0.1) return '<' + GLUE + '0.1' + GLUE + '%';
+  return p.toFixed(Math.abs(p) < 9.95 && p !== 0 ? 1 : 0) + GLUE + '%';
 }
 
 export function count(value, digits = 0) {
@@ -34,12 +34,12 @@ export function rate(value) {
 
 export function times(value) {
   const v = num(value);
-  return v === null ? NOT_MEASURED : v.toFixed(v < 9.95 ? 2 : 1) + THIN + '×';
+  return v === null ? NOT_MEASURED : v.toFixed(v < 9.95 ? 2 : 1) + GLUE + '×';
 }
 
 export function unit(value, name, digits = 1) {
   const v = num(value);
-  return v === null ? NOT_MEASURED : count(v, digits) + THIN + name;
+  return v === null ? NOT_MEASURED : count(v, digits) + GLUE + name;
 }
 
 export function gainRange(gain) {

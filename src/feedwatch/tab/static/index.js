@@ -81,8 +81,7 @@ function page() {
     h('div', {class: 'columns'},
       h('div', {class: 'evidence-column'}, historyCard(report), pipelineCard(report), workersCard(report),
         transfersCard(report), ranksCard(report, source.live ? actions.open : null)),
-      h('div', {class: 'advice-column'}, adviceSection(report, source))),
-    h('div', {class: 'small-cards'}, onceCard(report), machineCard(report), costCard(report)),
+      h('div', {class: 'advice-column'}, adviceSection(report, source), onceCard(report), machineCard(report), costCard(report))),
   ];
 }
 

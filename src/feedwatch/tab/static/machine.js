@@ -41,6 +41,7 @@ export function machineCard(report) {
     num(host.iowait_share) === null ? null : meter('Waiting for storage', host.iowait_share, 'of the CPU time'),
     num(host.ram_available_gb) === null ? null : figure('Memory available', unit(host.ram_available_gb, 'GB')),
   ].filter(Boolean);
+  if (!report.device && used === null) return null;
   return card('Machine', report.device ? null : 'no device figures', h('dl', {class: 'figures'}, figures));
 }
 
@@ -49,5 +50,5 @@ const meter = (name, share, words) => (num(share) === null ? null : figure(name,
 export function figure(name, value, words, share, kind) {
   return h('div', {}, h('dt', {}, name), h('dd', {class: value === NOT_MEASURED ? 'quiet' : ''}, value),
     share === null || share === undefined ? null : h('dd', {class: 'gauge'}, bar(share, kind)),
-    words ? h('dd', {class: 'words'}, words) : null);
+    words && value !== NOT_MEASURED ? h('dd', {class: 'words'}, words) : null);
 }

@@ -54,7 +54,8 @@ function paragraph(lines, at) {
 
 const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)\s]*\))/;
 
-function inline(words) {
+// Rules put names of the user's code between backticks in plain sentences, too.
+export function inline(words) {
   return words.split(INLINE).filter(Boolean).map((piece) => {
     if (/^`[^`]+`$/.test(piece)) return h('code', {}, piece.slice(1, -1));
     if (/^\*\*[^*]+\*\*$/.test(piece)) return h('strong', {}, piece.slice(2, -2));

@@ -1,6 +1,7 @@
 // What happens once, what feedwatch itself costs, and what nobody measured.
 import {card, h, list, num, part, text} from './dom.js';
 import {figure} from './machine.js';
+import {inline} from './markdown.js';
 import {count, ms, percent, PHASES, plural} from './format.js';
 
 export function onceCard(report) {
@@ -40,5 +41,5 @@ function notMeasured(report) {
   if (!gaps.length && !notes.length) return null;
   return h('div', {class: 'gaps'}, h('h3', {}, 'Not measured'),
     gaps.length ? h('p', {}, gaps.join(', ') + '.') : null,
-    notes.length ? h('ul', {}, notes.map((note) => h('li', {}, note))) : null);
+    notes.length ? h('ul', {}, notes.map((note) => h('li', {}, inline(note)))) : null);
 }

@@ -37,7 +37,7 @@ function group(rows, state, actions) {
   const inside = rows.some((row) => row.run === state.run);
   return h('details', {class: 'group', open: inside, 'data-key': 'group ' + worst.group},
     h('summary', {title: worst.group}, h('span', {class: 'dot l-' + worst.level}), h('span', {class: 'name'}, worst.group || '.'),
-      h('span', {class: 'sub'}, `${count(rows.length)} ranks`)),
+      h('span', {class: 'sub'}, `${count(rows.length)} ranks`), h('span', {class: 'n'}, num(worst.stall_ratio) === null ? '–' : percent(worst.stall_ratio))),
     rows.map((row) => entry(row, state, actions, text(row.run).slice(worst.group.length).replace(/^\//, ''))));
 }
 

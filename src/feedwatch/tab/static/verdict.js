@@ -1,10 +1,11 @@
 // The top of the page: one sentence, four numbers, one step as a bar.
 import {h, num, part, text} from './dom.js';
+import {inline} from './markdown.js';
 import {ago, count, ms, NOT_MEASURED, percent, PHASES, rate, times} from './format.js';
 
 const BOUND = {
   input: 'Waits for input', transfer: 'Waits for copies', compute: 'Busy computing', launch: 'Idles inside the step',
-  host: 'Waits between steps', unknown: 'No verdict yet',
+  host: 'Waits between steps', unknown: 'No verdict',
 };
 const SILENT_SECONDS = 600; // a running run reports at least every 30 s
 
@@ -14,7 +15,7 @@ export function verdictSection(row, report) {
     h('div', {class: 'sentence'},
       h('p', {class: 'chips'}, h('span', {class: 'chip l-' + row.level}, BOUND[verdict.bound] || BOUND.unknown), statusChip(report)),
       h('h1', {}, text(verdict.title) || 'No verdict yet'),
-      text(verdict.detail) ? h('p', {class: 'detail'}, text(verdict.detail)) : null,
+      text(verdict.detail) ? h('p', {class: 'detail'}, inline(text(verdict.detail))) : null,
       h('p', {class: 'meta'}, origin(row, report))),
     numbers(report),
     stepBar(report));
@@ -73,7 +74,7 @@ function segment(phase, share) {
   const label = `${phase.name} ${percent(phase.share)}, ${ms(phase.ms)} per step`;
   return h('div', {class: 'segment', style: {flexGrow: share.toFixed(4)}, title: label, role: 'img', 'aria-label': label},
     h('span', {class: 'block p-' + phase.key}),
-    h('span', {class: 'caption'}, h('b', {}, phase.name), ' ', percent(phase.share)));
+    h('span', {class: 'caption'}, h('b', {}, phase.name), h('span', {}, percent(phase.share))));
 }
 
 export function refusal(message) {

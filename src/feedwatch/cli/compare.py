@@ -1,0 +1,86 @@
+"""`feedwatch compare BEFORE AFTER [--json]`"""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from feedwatch.report.compare import Comparison, Row
+
+NOT_MEASURED: Final = "not measured"
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("compare", help="compare two runs, and tell noise from change")
+    parser.add_argument("before", metavar="BEFORE", type=Path, help="the run before the change")
+    parser.add_argument("after", metavar="AFTER", type=Path, help="the run after it")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from feedwatch.report.compare import compare
+    from feedwatch.report.load import load_run
+
+    comparison = compare(load_run(args.before), load_run(args.after))
+    if args.json:
+        print(json.dumps({"before": str(args.before), "after": str(args.after), **asdict(comparison)}))
+        return 0
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    # Text, not a string: square brackets in a directory's name are no markup.
+    console.print(Text(headline(str(args.before), str(args.after), comparison), style="bold"))
+    console.print(table(comparison))
+    return 0
+
+
+def headline(before: str, after: str, comparison: "Comparison") -> str:
+    from feedwatch.report.compare import Call
+
+    if comparison.speedup is None:
+        return f"{after} and {before} cannot be compared: no step time in both."
+    step = comparison.rows[0]
+    if step.call is Call.WITHIN_NOISE:
+        return f"{after} is as fast as {before}: the difference is within noise."
+    doubt = f" ({step.call.value})" if step.call is not Call.SIGNIFICANT else ""
+    return f"{after} runs at {comparison.speedup:.2f} times the speed of {before}{doubt}."
+
+
+def table(comparison: "Comparison") -> "Table":
+    from rich.table import Table
+
+    from feedwatch.report.compare import Call
+
+    grid = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("", "before", "after", "change", ""):
+        grid.add_column(title, justify="left" if not title else "right", no_wrap=True)
+    for row in comparison.rows:
+        style = None if row.call is Call.SIGNIFICANT else "dim"
+        cells = (row.name, value(row, row.before), value(row, row.after), change(row), row.call.value)
+        grid.add_row(*cells, style=style)
+    return grid
+
+
+def value(row: "Row", number: float | None) -> str:
+    from feedwatch.report.compare import Unit
+
+    if number is None:
+        return NOT_MEASURED
+    if row.unit is Unit.SHARE:
+        return f"{number:.1%}"
+    if row.unit is Unit.PER_SECOND:
+        return f"{number:,.0f}" if number >= 100 else f"{number:.1f}"
+    return f"{number:,.1f} ms" if number >= 1 else f"{number:.2f} ms"
+
+
+def change(row: "Row") -> str:
+    from feedwatch.report.compare import Unit
+
+    if row.change is None:
+        return ""
+    return f"{row.change * 100:+.1f} points" if row.unit is Unit.SHARE else f"{row.change:+.1%}"
