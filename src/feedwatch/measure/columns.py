@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 
 from feedwatch.model.step import StepKind, StepRecord
 
@@ -52,10 +53,13 @@ def _complete(column: tuple[int | None, ...]) -> tuple[int, ...] | None:
 
 def _rest(
     wall: tuple[int, ...],
-    wait: tuple[int | None, ...],
-    copy: tuple[int | None, ...],
-    compute: tuple[int | None, ...],
+    wait: Sequence[int | None],
+    copy: Sequence[int | None],
+    compute: Sequence[int | None],
 ) -> list[int]:
     """StepRecord.other_ns for a whole column."""
-    rest = (a - (b or 0) - (c or 0) - (d or 0) for a, b, c, d in zip(wall, wait, copy, compute, strict=True))
-    return [max(0, value) for value in rest]
+    rest = list(map(sub, wall, wait))
+    for column in (copy, compute):
+        claimed = [value or 0 for value in column] if None in column else column
+        rest = list(map(sub, rest, claimed))
+    return rest if min(rest) >= 0 else [max(0, value) for value in rest]

@@ -70,7 +70,7 @@ class Course:
         steps = columns(piece.records)
         self.history.add(steps)
         self._count(steps)
-        if set(steps.kind) != {StepKind.STEADY}:
+        if steps.kind.count(StepKind.STEADY) < len(steps):
             return self._add_mixed(piece, steps)
         return self._add_window(piece, steps)
 
