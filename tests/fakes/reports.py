@@ -1,0 +1,28 @@
+"""A whole report, made by the same rooms that make a real one."""
+
+from feedwatch.advise.case import Case
+from feedwatch.advise.engine import advise
+from feedwatch.diagnose.judge import judge
+from feedwatch.measure.course import Course
+from feedwatch.measure.recorder import EpochGap, Slice
+from feedwatch.model.report import Report, Status
+from feedwatch.report.assemble import Ingredients, OwnCost, assemble
+from tests.fakes.values import facts, record, run_facts
+
+
+def course(steps=40, slices=4, **phases):
+    made = Course()
+    for index in range(slices):
+        records = [record(index * steps + step + 1, **phases) for step in range(steps)]
+        made.add(Slice(records, [EpochGap(index * steps, 5_000_000)], 100.0 + index, index * 10**9, 0))
+    return made
+
+
+def report(status=Status.FINISHED, known=None, rank=0, world_size=1, started_s=100.0, **phases) -> Report:
+    measured = course(**phases)
+    seen = known or facts(run=run_facts(rank=rank, world_size=world_size, started_s=started_s))
+    run = measured.run()
+    case = Case(judge(run, seen), run, seen, measured.startup(12.0), measured.boundaries(), measured.counts)
+    return assemble(
+        Ingredients(status, case, advise(case), measured.history.series(), OwnCost(9000.0, 1000, 0), now_s=200.0)
+    )
