@@ -1,0 +1,1 @@
+"""A small stalled training run, diagnosed, mended and trained again. Written as a user's script would be."""

@@ -26,14 +26,18 @@ _NAMES = {"input_wait": "input wait", "h2d": "copy to device", "compute": "compu
 
 def print_report(report: Report, console: Console) -> None:
     """Verdict, where a step goes, what to change, what was not measured."""
-    console.print(_verdict(report))
-    console.print(_phases(report))
+    print_head(report, console)
     for number, finding in enumerate(report.findings, start=1):
         console.print(finding_panel(number, finding))
     if not report.findings and report.verdict.bound is not Bound.UNKNOWN:
         console.print("Nothing to change.")
     for note in report.self_cost.notes:
         console.print(f"[dim]not measured: {escape(note)}[/dim]")
+
+
+def print_head(report: Report, console: Console) -> None:
+    console.print(_verdict(report))
+    console.print(_phases(report))
 
 
 def print_summary(report: Report, console: Console, where: str) -> None:

@@ -1,0 +1,83 @@
+"""Keras: photos are decoded one after the other in a serial `map`, and nothing is prefetched."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from feedwatch.demo.photos import decode, make_photos
+from feedwatch.demo.quiet import quiet_stderr
+from feedwatch.demo.story import Tick
+from feedwatch.model.report import Report
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+with quiet_stderr():
+    import keras
+    import tensorflow as tf
+
+PHOTOS, SIDE, BATCH, EPOCHS = 1280, 256, 32, 4
+
+
+class KerasChapter:
+    title = "Keras"
+    steps = PHOTOS // BATCH * EPOCHS
+
+    def __init__(self, epochs: int = EPOCHS) -> None:
+        self._epochs = epochs
+        self.steps = PHOTOS // BATCH * epochs
+        self._photos: Any = None
+
+    def train(self, log_dir: Path, applied: str | None, tick: Tick) -> Report | None:
+        from feedwatch.keras import FeedWatch
+
+        watch = FeedWatch(log_dir, console=False)
+        fit(self._data(applied), self._epochs, [watch, _Ticker(tick)])
+        return watch.report
+
+    def _data(self, applied: str | None) -> Any:
+        if self._photos is None:
+            self._photos = jpegs()
+        return pipeline(*self._photos, applied)
+
+
+def jpegs() -> tuple[Any, Any]:
+    """Real JPEGs in memory: what is slow here is decoding them."""
+    unique = make_photos(64, SIDE)
+    packed = [tf.io.encode_jpeg((decode(p.packed, SIDE) * 255).astype("uint8")).numpy() for p in unique]
+    labels = [photo.label for photo in unique]
+    repeat = PHOTOS // len(unique)
+    return packed * repeat, labels * repeat
+
+
+def pipeline(packed: Any, labels: Any, applied: str | None) -> Any:
+    def prepare(photo: Any, label: Any) -> Any:
+        pixels = tf.image.convert_image_dtype(tf.io.decode_jpeg(photo, channels=3), tf.float32)
+        return tf.image.resize(pixels, (64, 64), antialias=True), label
+
+    parallel = tf.data.AUTOTUNE if applied == "FW120" else None
+    data = tf.data.Dataset.from_tensor_slices((packed, labels)).shuffle(PHOTOS)
+    data = data.map(prepare, num_parallel_calls=parallel).batch(BATCH, drop_remainder=True)
+    return data.prefetch(tf.data.AUTOTUNE) if applied == "FW121" else data
+
+
+def fit(data: Any, epochs: int, callbacks: list[Any]) -> Any:
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential(
+        [
+            keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+            keras.layers.Conv2D(16, 3, strides=2, activation="relu"),
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(10),
+        ]
+    )
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(data, epochs=epochs, shuffle=False, verbose=0, callbacks=callbacks)
+    return model
+
+
+class _Ticker(keras.callbacks.Callback):  # type: ignore[misc]
+    def __init__(self, tick: Tick) -> None:
+        super().__init__()
+        self._tick = tick
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 -- Keras' signature
+        self._tick()

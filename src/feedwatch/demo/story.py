@@ -1,0 +1,86 @@
+"""How the demo is told: train, diagnose, apply the first finding, train again, compare with the prediction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from feedwatch.model.report import Report
+from feedwatch.report.console import finding_panel, print_head
+from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
+
+Tick = Callable[[], None]
+
+
+class Chapter(Protocol):
+    """One framework's demo."""
+
+    title: str
+    steps: int
+
+    def train(self, log_dir: Path, applied: str | None, tick: Tick) -> Report | None:
+        """Train with the fix of rule `applied` (None: as the careless user wrote it)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    before: Report
+    after: Report
+    predicted: str
+    reached: float
+
+
+def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
+    console.rule(chapter.title)
+    before = _train(chapter, log_dir / "before", None, "training as written", console)
+    if before is None or not before.findings:
+        console.print("No finding: this machine feeds the demo fast enough as it is.")
+        return None
+    finding = before.findings[0]
+    print_head(before, console)
+    console.print(finding_panel(1, finding))
+    after = _train(chapter, log_dir / "after", finding.code, f"the same with {finding.code} applied", console)
+    if after is None:
+        return None
+    outcome = Outcome(before, after, gain_text(finding.gain), speedup(before, after))
+    console.print(comparison(outcome))
+    if finding.gain is not None:
+        console.print(f"predicted {outcome.predicted} · [bold]reached {outcome.reached:.2f}× faster[/bold]")
+    return outcome
+
+
+def speedup(before: Report, after: Report) -> float:
+    """Of the whole step, from samples per second: what a user gains."""
+    slow, fast = before.verdict.samples_per_s, after.verdict.samples_per_s
+    return fast / slow if slow and fast else float("nan")
+
+
+def comparison(outcome: Outcome) -> Table:
+    table = Table(title="Before and after", title_justify="left")
+    for heading in ("", "step", "input wait", "waiting", "samples/s"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, report in (("before", outcome.before), ("after", outcome.after)):
+        wait = report.phases.get("input_wait")
+        verdict = report.verdict
+        table.add_row(
+            name,
+            milliseconds(verdict.step_ms),
+            milliseconds(None if wait is None else wait.ms),
+            percent(verdict.stall_ratio),
+            amount(verdict.samples_per_s),
+        )
+    table.add_row("speed-up", factor(outcome.reached))
+    return table
+
+
+def _train(chapter: Chapter, log_dir: Path, applied: str | None, what: str, console: Console) -> Report | None:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task(escape(what), total=chapter.steps)
+        return chapter.train(log_dir, applied, lambda: progress.advance(task))
