@@ -7,6 +7,7 @@ from feedwatch.guard import Guard
 from feedwatch.hooks.lightning.bases import callback_bases
 from feedwatch.hooks.lightning.destination import prepared
 from feedwatch.hooks.lightning.observer import Instruments, Observer
+from feedwatch.hooks.torch.device_clock import device_clock
 from feedwatch.model.report import Report, Status
 from feedwatch.settings import ProfileChoice, Settings, switched_off
 
@@ -40,7 +41,8 @@ class FeedWatchHooks:
         return self._directory
 
     def instruments(self, trainer: Any) -> Instruments:
-        return Instruments()
+        """The clocks to measure with."""
+        return Instruments(device_clock=device_clock(trainer.strategy.root_device))
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         if self._off or str(getattr(stage, "value", stage)) != "fit":
@@ -55,6 +57,10 @@ class FeedWatchHooks:
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         if self._observer is not None:
             self._observer.batch_end(batch)
+
+    def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
+        if self._observer is not None:
+            self._observer.backward_begin()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         if self._observer is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.lightning.categories import COMPUTE, H2D, INPUT, OTHER, VALIDATION
 from feedwatch.hooks.lightning.destination import Destination, choose_destination
 from feedwatch.hooks.lightning.loops import LoopWraps
 from feedwatch.hooks.lightning.pipeline import TrainPipeline
@@ -14,6 +15,8 @@ from feedwatch.hooks.lightning.run_facts import read_run_facts
 from feedwatch.hooks.lightning.steps import StepMarks
 from feedwatch.hooks.lightning.tap import ActionTap
 from feedwatch.hooks.lightning.undo import Undo
+from feedwatch.hooks.torch.device_clock import DeviceClock
+from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.model.report import Report, Status
 from feedwatch.probe.host import HostProbe
@@ -27,6 +30,7 @@ class Instruments:
     """The clocks. Tests bring their own."""
 
     clock: Clock = SYSTEM_CLOCK
+    device_clock: DeviceClock | None = None
 
 
 class Observer:
@@ -45,6 +49,7 @@ class Observer:
         self.marks = StepMarks(self.session.recorder, instruments.clock.now_ns)
         self.pipeline = TrainPipeline(self.session, self.marks)
         self._host = HostProbe()
+        self._device = self._device_meter(instruments)
         self._trainer = trainer
 
     def install(self) -> None:
@@ -57,16 +62,20 @@ class Observer:
         session.each_window("the host's figures", self._read_host)
         session.each_window("the loader's figures", self.pipeline.read)
 
+    def backward_begin(self) -> None:
+        if self._device is not None:
+            self._guard.run(self.marks.backward_begin)
+
     def batch_end(self, batch: Any) -> None:
         """The last thing in a step that Lightning tells us."""
-        self.marks.trained(self.pipeline.samples_in(batch))
+        self._guard.run(self._trained, batch)
         for outbox in self.destination.outboxes:
             if outbox.rows:
                 outbox.drain()
 
     def close(self, status: Status) -> Report | None:
         self.remove()
-        self.marks.epoch_end()
+        self._guard.run(self._last_records)
         self.session.close(status)
         report = self.session.report
         if report is not None and self._settings.console and report.run.rank == 0:
@@ -75,6 +84,23 @@ class Observer:
         for outbox in self.destination.outboxes:
             outbox.drain()
         return report
+
+    def _trained(self, batch: Any) -> None:
+        self.marks.trained(self.pipeline.samples_in(batch))
+
+    def _last_records(self) -> None:
+        self.marks.epoch_end()
+        if self._device is not None:
+            self._device.close()
+            self.session.recorder.dropped += self._device.dropped
+
+    def _device_meter(self, instruments: Instruments) -> DeviceMeter | None:
+        if instruments.device_clock is None:
+            return None
+        of = Categories(OTHER, INPUT, H2D, COMPUTE, VALIDATION)
+        recorder, now_ns = self.session.recorder, instruments.clock.now_ns
+        meter = self.marks.device = DeviceMeter(instruments.device_clock, of, recorder.add, now_ns)
+        return meter
 
     def remove(self) -> None:
         self._undo.all()

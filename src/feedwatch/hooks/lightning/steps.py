@@ -13,8 +13,9 @@ from feedwatch.measure.ledger import Ledger
 from feedwatch.measure.recorder import EpochGap, StepRecorder
 from feedwatch.model.step import StepRecord
 
-# One step in eight is looked at more closely: the loader's queue, CPU time of the fetch, our own cost.
-SAMPLE_EVERY: Final = 8
+# Looked at more closely: the loader's queue, CPU time of the fetch. A prime, so that the sampled steps do not
+# meet the same worker again and again.
+SAMPLE_EVERY: Final = 7
 
 
 class DeviceSide(Protocol):
@@ -95,6 +96,11 @@ class StepMarks:
         self.ledger.pop(COMPUTE)
         self._in_compute = False
 
+    def backward_begin(self) -> None:
+        """A mark in mid-step: only with it can a read of the loss be told from a long step."""
+        if self.device is not None and self._in_compute and not self._opaque:
+            self.device.mark(COMPUTE)
+
     def copy_begin(self) -> None:
         if self._opaque:
             return
@@ -121,6 +127,15 @@ class StepMarks:
         """From `on_train_batch_end`."""
         self._trained = True
         self.samples = samples
+
+    @property
+    def opaque(self) -> bool:
+        return self._opaque > 0
+
+    @property
+    def in_steps(self) -> bool:
+        """The first step has begun."""
+        return self._started
 
     # -- what surrounds the steps ----------------------------------------------------------------
 

@@ -138,4 +138,4 @@ def callback_name(action: str) -> str:
 
 def _has_plain_profile(profiler: Any) -> bool:
     base = next((kind for kind in type(profiler).__mro__ if kind.__name__ == "Profiler"), None)
-    return base is not None and type(profiler).profile is base.profile
+    return base is not None and getattr(type(profiler), "profile", None) is getattr(base, "profile", None)

@@ -21,17 +21,26 @@ class Undo:
         """Something else to take back."""
         self._actions.append(action)
 
+    def back(self, owner: Any, name: str) -> None:
+        """One attribute, before the end."""
+        for entry in [each for each in self._set if each[0] is owner and each[1] == name]:
+            self._set.remove(entry)
+            _take_back(*entry)
+
     def all(self) -> None:
         while self._set:
-            owner, name, before, ours = self._set.pop()
-            if vars(owner).get(name) is not ours:
-                continue  # somebody wrapped us meanwhile: taking theirs away would be our damage
-            if before is _ABSENT:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, before)
+            _take_back(*self._set.pop())
         while self._actions:
             self._actions.pop()()
+
+
+def _take_back(owner: Any, name: str, before: Any, ours: Any) -> None:
+    if vars(owner).get(name) is not ours:
+        return  # somebody wrapped us meanwhile: taking theirs away would be our damage
+    if before is _ABSENT:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, before)
 
 
 def wrap(undo: Undo, owner: Any, name: str, enter: Callable[[], None], leave: Callable[[], None]) -> None:

@@ -1,0 +1,74 @@
+"""What one batch looks like when it leaves the loader. Read once per run, on the training thread, in microseconds."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+
+from feedwatch.model.facts import BatchFacts
+
+MAX_TENSORS: Final = 256
+MAX_DEPTH: Final = 8
+# Enough values to be sure, few enough to copy in a microsecond.
+SAMPLE_VALUES: Final = 4096
+_FLOATS: Final = (torch.float16, torch.float32, torch.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPeek:
+    """`sample` is a copy of a few values, judged later on another thread."""
+
+    facts: BatchFacts
+    sample: torch.Tensor | None
+
+    def judged(self) -> BatchFacts:
+        return replace(self.facts, integral_floats=None if self.sample is None else _whole_bytes(self.sample))
+
+
+def peek(batch: Any, device_kind: str) -> BatchPeek | None:
+    tensors = list(_tensors(batch, 0))[:MAX_TENSORS]
+    if not tensors:
+        return None
+    dtypes: dict[str, int] = {}
+    for tensor in tensors:
+        name = str(tensor.dtype).removeprefix("torch.")
+        dtypes[name] = dtypes.get(name, 0) + tensor.nbytes
+    largest = max(tensors, key=lambda tensor: tensor.nbytes)
+    facts = BatchFacts(
+        size_bytes=sum(tensor.nbytes for tensor in tensors),
+        tensors=len(tensors),
+        dtypes=dtypes,
+        # Asked only where it matters: without CUDA the question has no answer.
+        pinned=bool(largest.is_pinned()) if device_kind in ("cuda", "rocm") and largest.device.type == "cpu" else None,
+        device=str(largest.device),
+    )
+    return BatchPeek(facts, _sample(largest))
+
+
+def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth < MAX_DEPTH and isinstance(value, Mapping):
+        for each in value.values():
+            yield from _tensors(each, depth + 1)
+    elif depth < MAX_DEPTH and isinstance(value, (list, tuple)):
+        for each in value[:MAX_TENSORS]:
+            yield from _tensors(each, depth + 1)
+
+
+def _sample(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Only from host memory: reading a device tensor would synchronise."""
+    if tensor.device.type != "cpu" or tensor.dtype not in _FLOATS or not tensor.is_contiguous() or not tensor.numel():
+        return None
+    return tensor.detach().view(-1)[:SAMPLE_VALUES].clone()
+
+
+def _whole_bytes(sample: torch.Tensor) -> bool:
+    """Whole numbers in 0..255, or such numbers divided by 255: a uint8 in disguise."""
+    values = sample.double()
+    if float(values.min()) < 0:
+        return False
+    scaled = values * 255 if float(values.max()) <= 1 else values
+    varied = bool((scaled != scaled[0]).any())
+    return varied and float(scaled.max()) <= 255.001 and bool((scaled - scaled.round()).abs().max() < 1e-3)

@@ -1,0 +1,152 @@
+"""Inside a DataLoader worker: how long items and collate take, and what the worker's time is made of.
+
+Only `collate_fn` is wrapped, which every start method carries into the worker. `worker_init_fn` is never touched:
+Lightning skips its own seeding when one is set, and the data would change.
+"""
+
+import os
+import zlib
+from time import perf_counter_ns, thread_time_ns
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch.utils.data import get_worker_info
+
+from feedwatch.hooks.torch.timed_items import time_items
+from feedwatch.hooks.torch.worker_table import (
+    BATCHES,
+    COLLATE_NS,
+    CORE_WAIT_NS,
+    CPU_NS,
+    FINGERPRINT,
+    HAS_CORE_WAIT,
+    IDLE_NS,
+    ITEMS_NS,
+    PID,
+    WorkerTable,
+)
+
+# Single items are timed in one batch of four: two clock readings per item are not free for in-memory items.
+TIME_ITEMS_EVERY: Final = 4
+FINGERPRINT_BYTES: Final = 65_536
+
+
+class CollateTap:
+    """Stands in for the loader's collate function; its attributes are the original's."""
+
+    def __init__(self, table: WorkerTable, collate: Any) -> None:
+        self.table, self.collate = table, collate
+
+    def __call__(self, data: Any) -> Any:
+        recorder = _recorder_for(self.table)
+        if recorder is not None:
+            recorder.collate_began_ns = perf_counter_ns()
+        return self.collate(data)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("table", "collate") or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.collate, name)
+
+
+class WorkerRecorder:
+    """One per worker process. The first batch is seen by halves (the tap arrives with its collate), so not counted."""
+
+    def __init__(self, table: WorkerTable, worker: int, iterable: bool) -> None:
+        slot = table.slot(worker)
+        if slot is None:
+            raise OSError("the worker table cannot be reached")
+        self.table, self._slot, self._iterable = table, slot, iterable
+        self.collate_began_ns = 0
+        self._ended_ns = perf_counter_ns()
+        slot[PID] = os.getpid()
+        try:
+            self._schedstat = os.open("/proc/self/schedstat", os.O_RDONLY)
+            self._core_wait_ns()
+            slot[HAS_CORE_WAIT] = 1
+        except (OSError, ValueError, IndexError):
+            self._schedstat = -1
+
+    def fetch(self, original: Any, fetcher: Any, index: Any) -> Any:
+        slot = self._slot
+        began_ns, cpu_ns, waited_ns = perf_counter_ns(), thread_time_ns(), self._core_wait_ns()
+        self.collate_began_ns = 0
+        timing_items = slot[BATCHES] % TIME_ITEMS_EVERY == 0
+        try:
+            data = time_items(original, fetcher, index, slot) if timing_items else original(fetcher, index)
+        finally:
+            idle_ns, self._ended_ns = began_ns - self._ended_ns, perf_counter_ns()
+        slot[IDLE_NS] += idle_ns
+        slot[CPU_NS] += thread_time_ns() - cpu_ns
+        slot[CORE_WAIT_NS] += self._core_wait_ns() - waited_ns
+        collating_ns = self._ended_ns - (self.collate_began_ns or self._ended_ns)
+        slot[COLLATE_NS] += collating_ns
+        slot[ITEMS_NS] += self._ended_ns - began_ns - collating_ns
+        slot[BATCHES] += 1
+        if self._iterable and not slot[FINGERPRINT]:
+            slot[FINGERPRINT] = fingerprint(data)
+        return data
+
+    def _core_wait_ns(self) -> int:
+        """Time this thread was ready but no core was free (the kernel's run delay)."""
+        return int(os.pread(self._schedstat, 64, 0).split()[1]) if self._schedstat >= 0 else 0
+
+
+def fingerprint(data: Any) -> int:
+    """The same number for the same batch in two workers; -1 when nothing can be told. Stays inside the table."""
+    while isinstance(data, (list, tuple, dict)) and data:
+        data = next(iter(data.values())) if isinstance(data, dict) else data[0]
+    if not isinstance(data, torch.Tensor) or data.device.type != "cpu" or not data.is_contiguous():
+        return -1
+    try:
+        raw = np.frombuffer(data.detach().view(-1).numpy(), dtype=np.uint8)[:FINGERPRINT_BYTES]
+    except (TypeError, ValueError, RuntimeError):
+        return -1
+    # A constant batch looks the same everywhere and proves nothing.
+    return -1 if raw.size < 8 or bool((raw == raw[0]).all()) else zlib.crc32(raw) + 1
+
+
+_recorder: WorkerRecorder | None = None
+_tried: set[int] = set()
+
+
+def _recorder_for(table: WorkerTable) -> WorkerRecorder | None:
+    """The recorder of this worker process, made by its first collate; None in the main process."""
+    global _recorder  # noqa: PLW0603 -- one per worker process, like torch's own worker info
+    if _recorder is not None and _recorder.table is table:
+        return _recorder
+    if id(table) in _tried:
+        return None
+    _tried.add(id(table))
+    info = get_worker_info()
+    if info is None:
+        return None
+    try:
+        iterable = isinstance(info.dataset, torch.utils.data.IterableDataset)
+        _recorder = WorkerRecorder(table, info.id, iterable)
+        _tap_fetchers()
+    except Exception:
+        return None  # a worker that cannot be measured works as before
+    return _recorder
+
+
+def _tap_fetchers() -> None:
+    """In the worker process only: its fetcher classes are its own."""
+    from torch.utils.data._utils import fetch as fetchers
+
+    for name in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
+        kind = getattr(fetchers, name, None)
+        if kind is not None and not hasattr(kind.fetch, "__wrapped__"):
+            kind.fetch = _tapped(kind.fetch)
+
+
+def _tapped(original: Any) -> Any:
+    def fetch(self: Any, possibly_batched_index: Any) -> Any:
+        recorder = _recorder
+        if recorder is None:
+            return original(self, possibly_batched_index)
+        return recorder.fetch(original, self, possibly_batched_index)
+
+    fetch.__wrapped__ = original  # type: ignore[attr-defined]
+    return fetch
