@@ -36,7 +36,8 @@ class KerasChapter:
     def _data(self, applied: str | None) -> Any:
         if self._photos is None:
             self._photos = jpegs()
-        return pipeline(*self._photos, applied)
+        packed, labels = self._photos
+        return pipeline(packed, labels, applied)
 
 
 def jpegs() -> tuple[Any, Any]:

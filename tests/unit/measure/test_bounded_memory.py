@@ -15,7 +15,9 @@ TEN_MILLION = 10_000_000
 
 def _records(first: int) -> list[StepRecord]:
     steps = range(first, first + MAX_SLICE_STEPS)
-    return [StepRecord(step, 10**6 + step % 977, 4 * 10**5 + step % 313, None, 5 * 10**5 + step % 101) for step in steps]
+    return [
+        StepRecord(step, 10**6 + step % 977, 4 * 10**5 + step % 313, None, 5 * 10**5 + step % 101) for step in steps
+    ]
 
 
 @pytest.mark.slow

@@ -1,0 +1,160 @@
+import threading
+
+import pytest
+
+from feedwatch.guard import FeedwatchWarning
+from feedwatch.measure.recorder import EpochGap
+from feedwatch.model.pipeline import PipelineFacts, Stage
+from feedwatch.model.report import Status
+from feedwatch.model.verdict import Bound
+from feedwatch.report.event_output import own_run
+from feedwatch.report.load import load_run
+from feedwatch.session import Session
+from feedwatch.settings import Settings
+from tests.fakes.clock import FakeClock
+from tests.fakes.values import record, run_facts
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+def opened(directory, clock, **settings):
+    return Session.open(run_facts(), Settings(**settings), [own_run(directory)], directory, clock)
+
+
+def feed(session, clock, steps=40, **phases):
+    session.recorder.epoch_begin(0, 0)
+    for step in range(1, steps + 1):
+        made = record(step, **phases)
+        clock.advance_ms(made.wall_ns / 1e6)
+        session.recorder.add(made)
+
+
+def test_a_run_is_written_diagnosed_and_read_back(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    feed(session, clock, steps=400, wall_ms=10, wait_ms=6, compute_ms=4)
+    session.close(Status.FINISHED)
+    read = load_run(tmp_path)
+    assert read.status is Status.FINISHED
+    assert read.verdict.bound is Bound.INPUT
+    assert read.steps.measured + read.steps.warmup == 400
+    assert read == session.report
+    assert {file.name.split(".")[0] for file in tmp_path.iterdir()} == {"events", "report"}
+
+
+def test_phases_are_exact_under_the_fake_clock(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    feed(session, clock, steps=300, wall_ms=10, wait_ms=3, h2d_ms=1, compute_ms=5)
+    session.close(Status.FINISHED)
+    phases = session.report.phases
+    assert {name: phase.share for name, phase in phases.items()} == pytest.approx(
+        {"input_wait": 0.3, "h2d": 0.1, "compute": 0.5, "other": 0.1}
+    )
+    assert phases["input_wait"].ms == pytest.approx(3, rel=0.02)
+    assert sum(phase.share for phase in phases.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.INTERRUPTED])
+def test_the_status_of_the_end_is_in_the_report(tmp_path, clock, status):
+    session = opened(tmp_path, clock)
+    feed(session, clock)
+    session.close(status)
+    assert load_run(tmp_path).status is status
+
+
+def test_close_is_idempotent_and_the_first_reason_stands(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    feed(session, clock)
+    session.close(Status.FAILED)
+    session.close(Status.FINISHED)
+    assert load_run(tmp_path).status is Status.FAILED
+
+
+def test_no_thread_is_left_behind(tmp_path, clock):
+    before = set(threading.enumerate())
+    session = opened(tmp_path, clock)
+    feed(session, clock)
+    session.close(Status.FINISHED)
+    assert set(threading.enumerate()) == before
+
+
+def test_a_run_without_a_step_has_a_report_that_says_unknown(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    session.close(Status.FAILED)
+    read = load_run(tmp_path)
+    assert read.verdict.bound is Bound.UNKNOWN
+    assert read.findings == ()
+    assert read.phases["input_wait"] is None
+
+
+def test_window_readers_run_on_the_sinks_thread_and_their_facts_reach_the_report(tmp_path, clock):
+    threads = []
+
+    def read():
+        threads.append(threading.current_thread().name)
+        stages = (Stage("Map", "decode (train.py:3)", 9.0, bottleneck=True),)
+        return {"pipeline": PipelineFacts("tf.data", stages=stages)}
+
+    session = opened(tmp_path, clock)
+    session.each_window("stages", read)
+    feed(session, clock, wall_ms=10, wait_ms=6)
+    session.close(Status.FINISHED)
+    assert set(threads) == {"feedwatch-sink"}
+    assert session.report.pipeline.stages[0].name == "Map"
+    assert "decode (train.py:3)" in session.report.verdict.detail
+
+
+@pytest.mark.lenient
+def test_a_failing_reader_is_switched_off_and_noted_and_the_run_goes_on(tmp_path, clock):
+    calls = []
+
+    def read():
+        calls.append(1)
+        raise RuntimeError("no such op")
+
+    session = opened(tmp_path, clock)
+    session.each_window("the stage table", read)
+    with pytest.warns(FeedwatchWarning, match="the stage table failed"):
+        feed(session, clock, steps=2000, wall_ms=10)
+        session.close(Status.FINISHED)
+    assert len(calls) == 3
+    assert session.report.verdict.bound is Bound.INPUT
+    assert any("the stage table failed" in note for note in session.report.self_cost.notes)
+
+
+@pytest.mark.lenient
+def test_an_output_that_fails_does_not_keep_the_report_from_the_others(tmp_path, clock):
+    class Broken:
+        def fail(self, *_):
+            raise OSError("gone")
+
+        scalars = advice = report = flush = close = fail
+
+    session = Session.open(run_facts(), Settings(), [Broken(), own_run(tmp_path)], tmp_path, clock)
+    with pytest.warns(FeedwatchWarning, match="gone"):
+        feed(session, clock)
+        session.close(Status.FINISHED)
+    assert load_run(tmp_path).status is Status.FINISHED
+
+
+def test_epoch_gaps_reach_the_report(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    feed(session, clock)
+    session.recorder.gap(EpochGap(40, 250_000_000, loader_start_ns=200_000_000))
+    session.recorder.epoch_begin(1, 40)
+    feed(session, clock)
+    session.close(Status.FINISHED)
+    boundary = session.report.epoch_boundary
+    assert boundary.count >= 1
+    assert boundary.median_ms == pytest.approx(250, rel=0.05)
+
+
+def test_notes_appear_once(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    for _ in range(3):
+        session.note("copies: no GPU here")
+    feed(session, clock)
+    session.close(Status.FINISHED)
+    assert session.report.self_cost.notes.count("copies: no GPU here") == 1
