@@ -4,9 +4,8 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 # One failure may be a race at shutdown; three of the same part are a defect, and retrying costs the run time.
@@ -38,11 +37,12 @@ class Guard:
     def failures(self) -> int:
         return self._failures
 
-    def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    def run(self, function: Callable[..., T], *args: Any) -> T | None:
+        # No keywords: making an empty dict for them would cost as much as the mark itself.
         if self.off:
             return None
         try:
-            return function(*args, **kwargs)
+            return function(*args)
         except Exception as error:
             self.failed(error)
             return None
