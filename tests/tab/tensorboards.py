@@ -21,16 +21,25 @@ READERS = ("python", "rust")
 
 
 def wsgi(logdir: Path, reader: str = "python", path_prefix: str = "", reload_s: int = 0) -> Any:
+    return app_on(*started(logdir, reader, path_prefix, reload_s))
+
+
+def started(logdir: Path, reader: str, path_prefix: str = "", reload_s: int = 0) -> tuple[Any, Any]:
+    """TensorBoard's flags and its reader, at work."""
     board = program.TensorBoard(default.get_plugins())
     board.configure(logdir=str(logdir), path_prefix=path_prefix, reload_interval=reload_s)
     ingester = _ingester(board.flags, reader)
     ingester.start()
-    if reader == "python" and not reload_s:
-        ingester.deprecated_multiplexer.Reload()
-    plugins = [*default.get_static_plugins(), FeedwatchLoader()]
-    zip_of_assets = assets.get_default_assets_zip_provider()
+    return board.flags, ingester
+
+
+def app_on(flags: Any, ingester: Any) -> Any:
     return application.TensorBoardWSGIApp(
-        board.flags, plugins, ingester.data_provider, zip_of_assets, getattr(ingester, "deprecated_multiplexer", None)
+        flags,
+        [*default.get_static_plugins(), FeedwatchLoader()],
+        ingester.data_provider,
+        assets.get_default_assets_zip_provider(),
+        getattr(ingester, "deprecated_multiplexer", None),
     )
 
 

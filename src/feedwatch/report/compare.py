@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from feedwatch.model.phases import INPUT_WAIT, PHASES
+from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
 from feedwatch.model.report import Report
 from feedwatch.report.rank_test import mann_whitney_p
 
@@ -19,6 +19,8 @@ MIN_STRETCHES: Final = 8
 SIGNIFICANT_P: Final = 0.01
 
 Points = NDArray[np.float64]
+
+_NAMES: Final = {INPUT_WAIT: "input wait", H2D: "copy to device", COMPUTE: "compute", OTHER: "other"}
 
 
 class Call(str, Enum):
@@ -64,7 +66,7 @@ def _rows(before: Report, after: Report) -> Iterator[Row]:
     yield _row("stall ratio", Unit.SHARE, (a.stall_ratio, b.stall_ratio), stalls)
     for phase in PHASES:
         values = (_phase_ms(before, phase), _phase_ms(after, phase))
-        yield _row(phase.replace("_", " "), Unit.MS, values, (_history(before, phase), _history(after, phase)))
+        yield _row(_NAMES[phase], Unit.MS, values, (_history(before, phase), _history(after, phase)))
 
 
 def _row(name: str, unit: Unit, values: tuple[float | None, float | None], points: tuple[Points, Points]) -> Row:

@@ -6,7 +6,7 @@ const GLUE = '\u00a0'; // a number and its unit stay on one line
 
 export function ms(value) {
   const v = num(value);
-  if (v === null) return NOT_MEASURED;
+  if (v === null || v < 0) return NOT_MEASURED; // no clock measures less than nothing
   if (v >= 60000) return (v / 60000).toFixed(1) + GLUE + 'min';
   if (v >= 1000) return (v / 1000).toFixed(v >= 10000 ? 1 : 2) + GLUE + 's';
   if (v >= 100) return v.toFixed(0) + GLUE + 'ms';

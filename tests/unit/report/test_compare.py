@@ -1,0 +1,116 @@
+"""Before and after a change: differences, and noise that is none."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from feedwatch.model.report import Report
+from feedwatch.report.compare import Call, Unit, compare
+from feedwatch.report.json_form import from_json
+from feedwatch.report.rank_test import mann_whitney_p
+from tests.tab import reports
+
+
+def row_of(before: Report, after: Report, name: str):
+    return next(row for row in compare(before, after).rows if row.name == name)
+
+
+def with_wait(report: Report, values) -> Report:
+    series = report.series
+    n = len(values)
+    cut = {phase: getattr(series, phase)[:n] for phase in ("step", "h2d", "compute", "other")}
+    return replace(report, series=replace(series, input_wait=tuple(values), **cut))
+
+
+@pytest.fixture
+def slow() -> Report:
+    return from_json(reports.workers2())
+
+
+@pytest.fixture
+def faster() -> Report:
+    return from_json(reports.workers6())
+
+
+def test_a_real_change_is_significant_and_an_untouched_phase_is_not(slow, faster):
+    comparison = compare(slow, faster)
+    calls = {row.name: row.call for row in comparison.rows}
+    assert comparison.speedup == pytest.approx(1711.0 / 1003.1)
+    assert calls["input wait"] is calls["step"] is calls["stall ratio"] is Call.SIGNIFICANT
+    assert calls["compute"] is Call.WITHIN_NOISE
+
+
+def test_changes_are_relative_and_shares_differ_in_points(slow, faster):
+    assert row_of(slow, faster, "step").change == pytest.approx(37.4 / 63.8 - 1)
+    stall = row_of(slow, faster, "stall ratio")
+    assert (stall.unit, stall.change) == (Unit.SHARE, pytest.approx(0.19 - 0.539))
+
+
+def test_a_run_does_not_differ_from_itself(slow):
+    comparison = compare(slow, slow)
+    assert comparison.speedup == 1.0
+    assert {row.call for row in comparison.rows} == {Call.WITHIN_NOISE}
+
+
+def test_a_phase_that_one_run_did_not_measure_is_not_compared(slow):
+    row = row_of(slow, from_json(reports.tf_data()), "copy to device")
+    assert (row.call, row.after, row.change) == (Call.NOT_MEASURED, None, None)
+
+
+def test_seven_windows_are_too_few_to_tell(slow, faster):
+    short = with_wait(faster, faster.series.input_wait[:7])
+    assert row_of(slow, short, "input wait").call is Call.TOO_FEW
+    assert row_of(slow, with_wait(faster, faster.series.input_wait[:8]), "input wait").call is Call.SIGNIFICANT
+
+
+def test_runs_without_a_verdict_have_no_speedup(slow):
+    assert compare(slow, from_json(reports.failed())).speedup is None
+
+
+def test_noise_that_wanders_is_rarely_called_a_change(slow):
+    """Windows resemble their neighbours: with every point as a witness this would fail most of the time."""
+    draw = np.random.default_rng(5)
+
+    def wandering():
+        noise = np.zeros(240)
+        for i in range(1, 240):
+            noise[i] = 0.8 * noise[i - 1] + draw.normal()
+        return tuple((30 + noise).tolist())
+
+    calls = [row_of(with_wait(slow, wandering()), with_wait(slow, wandering()), "input wait").call for _ in range(100)]
+    assert calls.count(Call.SIGNIFICANT) <= 6
+
+
+def test_the_rank_test_agrees_with_known_values():
+    # the first as scipy.stats.mannwhitneyu(a, b, method="asymptotic") gives it
+    a, b = np.array([1.0, 2, 3, 4, 5, 6, 7, 8]), np.array([5.0, 6, 7, 8, 9, 10, 11, 12])
+    assert mann_whitney_p(a, b) == pytest.approx(0.013313002763816655)
+    assert mann_whitney_p(a, a) == 1.0
+    assert mann_whitney_p(np.ones(9), np.ones(9)) == 1.0
+    assert mann_whitney_p(a, a + 100) == mann_whitney_p(a + 100, a) < 0.001
+
+
+def test_the_command_prints_a_table_and_json(tmp_path, capsys):
+    import argparse
+
+    from feedwatch.cli import compare as command
+
+    for name, report in (("a[b]", reports.workers2()), ("b", reports.workers6())):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.json").write_text(json.dumps(report))
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    arguments = ["compare", str(tmp_path / "a[b]"), str(tmp_path / "b")]
+    assert command.run(parser.parse_args(arguments)) == 0
+    shown = capsys.readouterr().out
+    assert "1.71 times the speed" in " ".join(shown.split())
+    assert "a[b]" in shown.replace("\n", "")
+    assert "-34.9 points" in shown
+    assert command.run(parser.parse_args([*arguments, "--json"])) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["speedup"] == pytest.approx(1.7057, rel=1e-3)
+    assert answer["rows"][0] | {"p": None} == {
+        "name": "step", "unit": "ms", "before": 63.8, "after": 37.4, "change": pytest.approx(-0.4138, rel=1e-3), "p": None, "call": "significant",
+    }  # fmt: skip

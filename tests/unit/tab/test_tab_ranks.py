@@ -1,0 +1,27 @@
+from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, with_ranks
+from tests.tab import reports
+
+
+def test_a_run_of_one_rank_belongs_to_nobody():
+    assert group_of("a/b", 1) is None
+    assert group_of("a/b", None) is None
+    assert group_of("a/rank0", 2) == "a"
+
+
+def test_a_group_of_one_is_no_group():
+    rows = [{"run": "a/rank0", "world_size": 4}, {"run": "b", "world_size": 1}]
+    assert [row["group"] for row in grouped(rows)] == [None, None]
+
+
+def test_every_rank_is_shown_beside_the_others_with_a_way_to_it():
+    runs = {f"a/rank{number}": reports.rank(number) for number in range(3)}
+    assert one_of_many(runs["a/rank0"])
+    ranks = with_ranks("a/rank0", runs | {"b/rank0": reports.rank(0)})["ranks"]
+    assert (ranks["count"], ranks["world_size"], ranks["missing"]) == (3, 4, 1)
+    assert [line["run"] for line in ranks["lines"]] == ["a/rank2", "a/rank1", "a/rank0"]
+
+
+def test_a_damaged_sibling_costs_the_comparison_not_the_page():
+    broken = reports.rank(1) | {"phases": "gone"}
+    report = reports.rank(0)
+    assert with_ranks("a/rank0", {"a/rank0": report, "a/rank1": broken}) == report
