@@ -5,10 +5,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 CHROMIUM = "/usr/bin/chromium"
-ARGUMENTS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 PICTURES = Path(__file__).parents[2] / "test-output" / "tab"
 
 

@@ -1,6 +1,7 @@
 """The tab as a person sees it. Each test keeps a picture under test-output/tab."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -272,7 +273,7 @@ def test_every_control_has_a_name_and_headings_go_down_one_by_one(tab, team_url)
     assert unnamed == 0
     levels = frame.locator("main h1, main h2, main h3").evaluate_all("all => all.map(e => +e.tagName[1])")
     assert levels[0] == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
 
 
 def test_a_reader_sees_that_tensorboard_is_gone(tab, tmp_path):
@@ -309,8 +310,8 @@ def test_markdown_and_differences_become_elements_never_html(tab, team_url):
         return box.innerHTML; }"""
     )
     assert shown == (
-        "<h4>T &lt;b&gt;</h4><ul><li>a <code>c</code></li><li>x<span class=\"address\"> (https://e.org/y)</span></li></ul>"
-        "<pre tabindex=\"0\"><code>&lt;i&gt;</code></pre><ol><li>one</li><li>two</li></ol><p>p <strong>s</strong></p>"
+        '<h4>T &lt;b&gt;</h4><ul><li>a <code>c</code></li><li>x<span class="address"> (https://e.org/y)</span></li></ul>'
+        '<pre tabindex="0"><code>&lt;i&gt;</code></pre><ol><li>one</li><li>two</li></ol><p>p <strong>s</strong></p>'
     )  # fmt: skip
     marks = frame.locator("body").evaluate(
         """async () => { const {difference} = await import('./difference.js');

@@ -1,5 +1,6 @@
-from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, with_ranks
 from tests.tab import reports
+
+from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, with_ranks
 
 
 def test_a_run_of_one_rank_belongs_to_nobody():

@@ -59,5 +59,5 @@ def test_drawings_reach_three_to_one(theme, ink, paper):
 
 def test_every_colour_of_the_page_comes_from_the_palette():
     rules = asset(STYLE).decode().split("* { box-sizing", 1)[1]
-    stray = {colour for colour in re.findall(r"#[0-9a-fA-F]{3,8}\b", rules)} - {"#0003", "#feedwatch"}
+    stray = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", rules)) - {"#0003", "#feedwatch"}
     assert stray <= {"#6cc893", "#fee"}  # the green dot on dark; "#fee" is the beginning of an id
