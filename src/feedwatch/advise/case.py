@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from feedwatch.model.boundary import EpochBoundaries, Startup
 from feedwatch.model.counts import Counts
 from feedwatch.model.facts import Facts
+from feedwatch.model.report import RanksSection
 from feedwatch.model.verdict import Verdict
 from feedwatch.model.window import PhaseTime, Window
 
@@ -17,6 +18,7 @@ class Case:
     startup: Startup = Startup()
     boundaries: EpochBoundaries = EpochBoundaries()
     counts: Counts = Counts()
+    ranks: RanksSection | None = None  # only where the files of several ranks are read together
 
     def phase(self, name: str) -> PhaseTime | None:
         return None if self.run is None else self.run.phases.get(name)

@@ -1,11 +1,16 @@
 """What several rules ask of a case. Each answer is None when the fact is missing: the rule then stays silent."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.step_model import StepTimes, step_times
+from feedwatch.advise.step_model import StepTimes, cpu_budget, step_times
 from feedwatch.model.pipeline import LoaderFacts, TfDataFacts, TfStage
 from feedwatch.model.verdict import Bound
+
+# The last tenth of a budget is never used: kernel, interrupts and the measuring itself take it.
+SATURATED_SHARE: Final = 0.9
+# Workers that wait a fifth of their busy time for a core are too many for the cores, whatever the totals say.
+CORE_WAIT_SHARE: Final = 0.2
 
 
 class LoaderLook(NamedTuple):
@@ -32,8 +37,19 @@ def starved_loader(case: Case) -> LoaderLook | None:
 
 
 def starved_tf_data(case: Case) -> TfLook | None:
-    times, data = input_bound_times(case), case.facts.pipeline.tf_data
+    times, pipeline = input_bound_times(case), case.facts.pipeline
+    data = pipeline.tf_data if pipeline.kind == "tf.data" else None
     return None if times is None or data is None or not data.stages else TfLook(data, times)
+
+
+def cpu_saturated(case: Case) -> bool | None:
+    """Whether this run uses the whole CPU budget; None when neither figure is known."""
+    budget, used, loader = cpu_budget(case), case.facts.host.cpu_used, case.facts.pipeline.loader
+    core_wait = None if loader is None else loader.core_wait_share
+    if (budget is None or used is None) and core_wait is None:
+        return None
+    by_use = budget is not None and used is not None and used >= SATURATED_SHARE * budget
+    return by_use or (core_wait is not None and core_wait >= CORE_WAIT_SHARE)
 
 
 def load_ms(look: LoaderLook) -> float | None:
@@ -71,3 +87,31 @@ def lanes(stage: TfStage) -> int:
     if stage.parallelism_now is not None:
         return max(1, stage.parallelism_now)
     return stage.parallelism if stage.parallelism is not None and stage.parallelism > 0 else 1
+
+
+# A process whose interpreter is the limit keeps one CPU busy while it waits for batches; one that sleeps does not.
+GIL_CPU_SHARE: Final = 0.6
+
+
+def is_python(stage: TfStage) -> bool:
+    return stage.python is True or stage.op in ("Generator", "FromGenerator")
+
+
+def python_is_limit(case: Case, stage: TfStage) -> bool | None:
+    """Whether the interpreter's lock holds this stage back. Python that only waits gives the lock away."""
+    if not is_python(stage):
+        return False if stage.python is False else None
+    used = case.facts.host.cpu_used
+    return None if used is None else used >= GIL_CPU_SHARE
+
+
+def one_lane_load_ms(case: Case, times: StepTimes) -> float | None:
+    """One batch of a pipeline that makes one at a time.
+
+    TensorFlow's Keras puts a prefetch behind generators and PyDatasets: input and compute already overlap there, so the
+    step takes as long as the load. Elsewhere they take turns and the wait is the load.
+    """
+    measured = case.facts.pipeline.load_ms
+    if measured is not None:
+        return measured
+    return times.step_ms if case.facts.run.backend == "tensorflow" else times.wait_ms

@@ -17,6 +17,8 @@ OPTIMISM: Final = 0.23
 # Handing over a finished batch: at best a wake-up, at worst what a transfer between processes was measured at.
 HANDOVER_BEST_MS: Final = 0.2
 HANDOVER_WORST_MS: Final = 2.0
+# CPU use is sampled over the last second or so, not over the steps that the times speak of.
+CPU_ERROR: Final = 0.15
 # A gain below this is noise in anybody's run, whatever the arithmetic says.
 NO_GAIN: Final = 1.0
 
@@ -80,21 +82,24 @@ def cpu_floor_ms(case: Case, times: StepTimes, supply: Supply) -> tuple[float, f
     load_cpu_ms = supply.load_ms if supply.cpu_ms is None else supply.cpu_ms
     # The rest of the step keeps one CPU busy at least. On a CPU device it may use all of them.
     most_cpus = budget if case.facts.run.device_kind == "cpu" else 1.0
-    guesses = [load_cpu_ms + times.rest_ms * min(1.0, budget), load_cpu_ms + times.rest_ms * most_cpus]
+    best_ms = load_cpu_ms + times.rest_ms * min(1.0, budget)
+    worst_ms = load_cpu_ms + times.rest_ms * most_cpus
     used = case.facts.host.cpu_used
     if used is not None:
-        # Measured: all CPU time that this process and its workers burn per batch now.
-        measured_ms = max(0.0, min(used, budget) * times.step_ms - supply.saved_cpu_ms)
-        guesses = [min(guesses[0], measured_ms), min(guesses[1], max(measured_ms, guesses[0]))]
-    return guesses[0] / budget, guesses[1] / budget
+        # Measured: all CPU time that this process and its workers burn per batch now. Threads that spin while they
+        # wait are in it, so it bounds the best case only from above.
+        now_ms = max(0.0, min(used, budget) * times.step_ms - supply.saved_cpu_ms)
+        best_ms, worst_ms = min(best_ms, now_ms * (1 - CPU_ERROR)), now_ms * (1 + CPU_ERROR)
+    return best_ms / budget, worst_ms / budget
 
 
-def supplied_gain(case: Case, times: StepTimes, supply: Supply, because: str) -> Gain:
-    """The pipeline works ahead of the step."""
-    best_floor_ms, worst_floor_ms = cpu_floor_ms(case, times, supply)
-    handover_best_ms, handover_worst_ms = supply.handover_ms
-    best_ms = max(supply.period_ms, times.rest_ms, best_floor_ms) + handover_best_ms
-    worst_ms = max(supply.period_ms, times.rest_ms, worst_floor_ms) * (1 + OPTIMISM) + handover_worst_ms
+def supplied_gain(case: Case, times: StepTimes, supply: Supply, because: str, *, worst: Supply | None = None) -> Gain:
+    """The pipeline works ahead of the step. `worst`: the supply at the slow end, where that is uncertain too."""
+    slow = worst or supply
+    best_floor_ms, _ = cpu_floor_ms(case, times, supply)
+    _, worst_floor_ms = cpu_floor_ms(case, times, slow)
+    best_ms = max(supply.period_ms, times.rest_ms, best_floor_ms) + supply.handover_ms[0]
+    worst_ms = max(slow.period_ms, times.rest_ms, worst_floor_ms) * (1 + OPTIMISM) + slow.handover_ms[1]
     return gain(times.step_ms, best_ms, worst_ms, times.ceiling, because)
 
 
@@ -109,6 +114,12 @@ def removed_gain(step_ms: float, removed_ms: tuple[float, float], because: str) 
     most_ms, least_ms = removed_ms
     ceiling = step_ms / max(step_ms - most_ms, 0.001 * step_ms)
     return gain(step_ms, step_ms - most_ms, step_ms - least_ms, ceiling, because)
+
+
+def run_gain(saved_share: tuple[float, float], because: str) -> Gain:
+    """For what happens once per epoch or per run: these shares (most, least) of the run's wall time go away."""
+    most, least = (min(max(share, 0.0), 0.999) for share in saved_share)
+    return gain(1.0, 1 - most, 1 - least, 1 / (1 - most), because)
 
 
 def gain(now_ms: float, best_ms: float, worst_ms: float, ceiling: float, because: str) -> Gain:

@@ -7,6 +7,7 @@ from feedwatch.advise.look import load_ms, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget, supplied_gain
+from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU, SUM_OF_BOTH, SWINGING_GPU
 from feedwatch.advise.wording import count, ms
 from feedwatch.advise.workers import plan_workers
 from feedwatch.model.finding import Evidence, Gain
@@ -86,11 +87,7 @@ RULE: Final = Rule(
             "https://lightning.ai/docs/pytorch/stable/advanced/speed.html",
         ),
     ),
-    symptoms=(
-        "GPU utilisation swings between 0 and 100",
-        "One CPU is busy and the others idle",
-        "Training is no faster on a GPU than on a CPU",
-    ),
+    symptoms=(SWINGING_GPU, ONE_BUSY_CPU, GPU_NO_FASTER, SUM_OF_BOTH),
     relieves=Bound.INPUT,
     edit_lines=1,
     check=check,

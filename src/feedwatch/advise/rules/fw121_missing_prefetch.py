@@ -7,23 +7,19 @@ from feedwatch.advise.look import last_working_stage, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import place
 from feedwatch.advise.step_model import StepTimes, Supply, supplied_gain
+from feedwatch.advise.symptoms import GPU_NO_FASTER, SUM_OF_BOTH, SWINGING_GPU
+from feedwatch.advise.tf_supply import HANDOVER_MS, works_ahead
 from feedwatch.advise.wording import ms
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfDataFacts
 from feedwatch.model.verdict import Bound
 
-# In one process a finished batch changes hands by a mutex: 0.05-0.10 ms measured, 1 ms when cores are short.
-HANDOVER_MS: Final = (0.05, 1.0)
-
 
 def check(case: Case) -> Evidence | None:
     look = starved_tf_data(case)
-    if look is None or look.data.keras_prefetch:
+    if look is None or works_ahead(look.data):
         return None
-    last = last_working_stage(look.data)
-    if last.op == "Prefetch":
-        return None
-    times = look.times
+    last, times = last_working_stage(look.data), look.times
     return Evidence(
         says=(
             f"The pipeline ends in {place(last)}, without a prefetch: the step waits {ms(times.wait_ms)} for its "
@@ -52,7 +48,9 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
 
 
 def _production_ms(case: Case, data: TfDataFacts, times: StepTimes) -> float:
-    """Parallel stages already work ahead during the step, so their batches take longer to make than the wait shows."""
+    """Parallel stages already work ahead during the step, so their batches take longer to make than "
+    "the wait shows.
+    """
     pipeline = case.facts.pipeline
     ahead = any(stage.parallelism is not None for stage in data.stages)
     if ahead and pipeline.load_ms is not None and pipeline.lanes:
@@ -81,10 +79,7 @@ RULE: Final = Rule(
             "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#prefetch",
         ),
     ),
-    symptoms=(
-        "GPU utilisation swings between 0 and 100",
-        "Step time is input time plus compute time",
-    ),
+    symptoms=(SWINGING_GPU, SUM_OF_BOTH, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
     check=check,

@@ -1,0 +1,92 @@
+"""FW104: workers are started again for every epoch."""
+
+from typing import Final
+
+from feedwatch.advise.case import Case
+from feedwatch.advise.rule import Page, Rule
+from feedwatch.advise.snippets import loader_call
+from feedwatch.advise.step_model import run_gain
+from feedwatch.advise.symptoms import PAUSE_PER_EPOCH
+from feedwatch.advise.wording import count, percent, seconds
+from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.finding import Evidence, Gain
+from feedwatch.model.verdict import Bound
+
+# Kept workers still refill their queues at every epoch; how much of the pause that is cannot be seen from outside.
+LEAST_SAVED: Final = 0.6
+
+
+def check(case: Case) -> Evidence | None:
+    loader, joints, wall_s = case.facts.pipeline.loader, case.boundaries, case.counts.wall_s
+    if loader is None or loader.num_workers < 1 or loader.persistent_workers or wall_s <= 0:
+        return None
+    if joints.count < 1 or joints.loader_start_ms is None:
+        return None
+    # The first batch of an epoch has to be loaded in any case; only what comes on top is the restart.
+    first_ms = max(0.0, (joints.first_fetch_ms or 0.0) - (loader.load_ms or 0.0))
+    restart_s = (joints.loader_start_ms + first_ms) / 1000
+    share = min(1.0, restart_s * joints.count / wall_s)
+    if share < THRESHOLDS.worth_saying_share:
+        return None
+    method = f" ({loader.start_method})" if loader.start_method else ""
+    return Evidence(
+        says=(
+            f"Starting {count(loader.num_workers, 'worker')}{method} costs {seconds(restart_s)} at "
+            f"the start of every "
+            f"epoch, {percent(share)} of this run over {count(joints.count, 'epoch boundary')}: they are thrown away "
+            "and started again."
+        ).replace("boundarys", "boundaries"),
+        numbers={
+            "restart_s": restart_s,
+            "boundaries": float(joints.count),
+            "share": share,
+            "workers": float(loader.num_workers),
+        },
+        blanks={
+            "before": loader_call(loader),
+            "after": loader_call(loader, {"persistent_workers": True}),
+        },
+    )
+
+
+def predict(_case: Case, evidence: Evidence) -> Gain | None:
+    share, restart_s = evidence.numbers["share"], evidence.numbers["restart_s"]
+    because = f"of the whole run: {seconds(restart_s)} less per epoch, {percent(share)} of the time so far"
+    return run_gain((share, LEAST_SAVED * share), because)
+
+
+RULE: Final = Rule(
+    code="FW104",
+    name="workers-restart-each-epoch",
+    title="Keep the workers: persistent_workers=True",
+    before="$before",
+    after="$after",
+    page=Page(
+        sees=(
+            "A stall at the start of every epoch that is the start of the DataLoader's workers, with "
+            "`persistent_workers` off."
+        ),
+        why=(
+            "Without `persistent_workers` every epoch forks (or spawns, and then imports everything "
+            "again in) all workers and fills their queues from nothing. With spawn that is several "
+            "seconds per epoch, whatever the length of the epoch."
+        ),
+        fix=(
+            "Pass `persistent_workers=True`. Seconds per epoch, not a share of the step: the shorter "
+            "the epoch, the larger the gain."
+        ),
+        leave=(
+            "When the data set object is changed between epochs (a new file list, a curriculum): "
+            "workers that stay alive keep their old copy."
+        ),
+        references=(
+            "https://pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader",
+            "https://github.com/pytorch/pytorch/issues/23662",
+        ),
+    ),
+    symptoms=(PAUSE_PER_EPOCH,),
+    relieves=Bound.UNKNOWN,
+    edit_lines=1,
+    check=check,
+    predict=predict,
+)

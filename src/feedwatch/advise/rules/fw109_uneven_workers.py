@@ -1,0 +1,97 @@
+"""FW109: one worker does much more than its share, and the step waits for that one."""
+
+from typing import Final
+
+from feedwatch.advise.case import Case
+from feedwatch.advise.look import starved_loader
+from feedwatch.advise.rule import Page, Rule
+from feedwatch.advise.step_model import Supply, supplied_gain
+from feedwatch.advise.symptoms import IRREGULAR_STEPS, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
+from feedwatch.advise.wording import count, ms, times
+from feedwatch.model.finding import Evidence, Gain
+from feedwatch.model.pipeline import WorkerTime
+from feedwatch.model.verdict import Bound
+
+# Workers that share the work fairly differ by a few percent; half as much again is another shard.
+UNEVEN_RATIO: Final = 1.5
+# One or two batches per worker say nothing about shares.
+LEAST_BATCHES: Final = 4
+
+
+def check(case: Case) -> Evidence | None:
+    look = starved_loader(case)
+    if look is None or len(look.loader.workers) < 2:
+        return None
+    work = {worker.id: _work_ms(worker) for worker in look.loader.workers}
+    known = {key: value for key, value in work.items() if value is not None}
+    batches = sum(worker.batches for worker in look.loader.workers)
+    if len(known) < len(work) or batches < LEAST_BATCHES * len(work):
+        return None
+    mean_ms = sum(known.values()) / len(known)
+    busiest = max(known, key=lambda key: known[key])
+    ratio = known[busiest] / mean_ms if mean_ms > 0 else 0.0
+    if ratio < UNEVEN_RATIO:
+        return None
+    return Evidence(
+        says=(
+            f"Worker {busiest} does {times(ratio)} the average work of {count(len(known), 'worker')}: "
+            f"{ms(known[busiest])} against {ms(mean_ms)} so far. The others idle while the step waits for it; "
+            "more workers will not help before the work is spread."
+        ),
+        numbers={
+            "busiest_worker": float(busiest),
+            "ratio": ratio,
+            "workers": float(len(known)),
+            "load_ms": sum(known.values()) / batches,
+            "rest_ms": look.times.rest_ms,
+        },
+        blanks={"worker": str(busiest)},
+    )
+
+
+def predict(case: Case, evidence: Evidence) -> Gain | None:
+    look = starved_loader(case)
+    if look is None:
+        return None
+    supply = Supply(evidence.numbers["load_ms"], evidence.numbers["workers"])
+    because = f"spread evenly, {count(supply.lanes, 'worker')} supply a batch every {ms(supply.period_ms)}"
+    return supplied_gain(case, look.times, supply, because)
+
+
+def _work_ms(worker: WorkerTime) -> float | None:
+    if worker.fetch_ms is None:
+        return None
+    return worker.batches * (worker.fetch_ms + (worker.collate_ms or 0.0))
+
+
+RULE: Final = Rule(
+    code="FW109",
+    name="uneven-workers",
+    title="Spread the work evenly: worker $worker does most of it",
+    before="files = all_files  # every worker takes what it finds",
+    after="""def my_share(files):
+    # Largest first and dealt out like cards: every worker gets files of every size.
+    worker = torch.utils.data.get_worker_info()
+    ordered = sorted(files, key=os.path.getsize, reverse=True)
+    return ordered if worker is None else ordered[worker.id :: worker.num_workers]""",
+    page=Page(
+        sees=(
+            "One DataLoader worker whose share of the work is half as much again as the average, in a run that waits."
+        ),
+        why=(
+            "Batches are taken from the workers in turn. The loader as a whole is as fast as its "
+            "busiest worker; the others stand still."
+        ),
+        fix=(
+            "For an iterable data set, deal out files or shards by size, not in blocks. For a map-style "
+            "data set, use a sampler that mixes cheap and dear items."
+        ),
+        leave="When the shards are fixed by the storage and one of them must be read by one worker.",
+        references=("https://pytorch.org/docs/stable/data.html#torch.utils.data.get_worker_info",),
+    ),
+    symptoms=(IRREGULAR_STEPS, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU),
+    relieves=Bound.INPUT,
+    edit_lines=6,
+    check=check,
+    predict=predict,
+)

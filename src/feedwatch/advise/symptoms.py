@@ -1,0 +1,22 @@
+"""What people notice first. Shared words, so that one symptom lists all rules that explain it."""
+
+from typing import Final
+
+SWINGING_GPU: Final = "GPU utilisation swings between 0 and 100"
+GPU_NO_FASTER: Final = "Training is no faster on a GPU than on a CPU"
+ONE_BUSY_CPU: Final = "One CPU is busy and the others idle"
+ALL_CPUS_BUSY: Final = "All CPUs are busy and the GPU idles"
+NOTHING_BUSY: Final = "Neither the CPUs nor the GPU are busy"
+MORE_WORKERS_NO_HELP: Final = "More workers make no difference"
+SUM_OF_BOTH: Final = "Step time is input time plus compute time"
+PAUSE_PER_EPOCH: Final = "Every epoch begins with a pause"
+IRREGULAR_STEPS: Final = "Most steps are fast and some are very slow"
+LONG_EPOCHS: Final = "An epoch takes several times longer than the data would need"
+SLOW_START: Final = "The first steps take many seconds"
+LOW_GPU_DATA_READY: Final = "GPU utilisation is low although the data arrive in time"
+BUSY_GPU_SLOW: Final = "The GPU is busy all the time and training is still slow"
+VISIBLE_COPIES: Final = "Copies to the device take a visible part of the step"
+MEMORY_SHORT: Final = "Device memory runs out"
+FIGURES_MISSING: Final = "The report lacks figures"
+PAUSES_BETWEEN_STEPS: Final = "The loop pauses between steps"
+ONE_SLOW_RANK: Final = "Several GPUs are hardly faster than one"

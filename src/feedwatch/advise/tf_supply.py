@@ -1,0 +1,57 @@
+"""What a tf.data pipeline supplies when one of its stages changes."""
+
+import math
+from typing import Final
+
+from feedwatch.advise.case import Case
+from feedwatch.advise.look import TfLook, lane_ms, last_working_stage
+from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
+from feedwatch.model.finding import Gain
+from feedwatch.model.pipeline import TfDataFacts, TfStage
+
+# In one process a finished batch changes hands by a mutex: 0.05-0.10 ms measured, 1 ms when cores are short.
+HANDOVER_MS: Final = (0.05, 1.0)
+# The larger part of what the pipeline does.
+DOMINANT_SHARE: Final = 0.5
+
+
+def works_ahead(data: TfDataFacts) -> bool:
+    """A prefetch at the end lets the pipeline run while the step computes."""
+    return data.keras_prefetch or last_working_stage(data).op == "Prefetch"
+
+
+def stage_share(data: TfDataFacts, stage: TfStage) -> float | None:
+    """Of the pipeline's time per batch, parallel calls counted as the time they take together."""
+    total_ms = sum(lane_ms(one) for one in data.stages)
+    return None if stage.ms_per_batch is None or total_ms <= 0 else lane_ms(stage) / total_ms
+
+
+def parallel_lanes(case: Case, data: TfDataFacts) -> int | None:
+    """What AUTOTUNE would give a stage: tf.data never runs more calls at once than it sees CPUs."""
+    budget = cpu_budget(case)
+    if budget is None:
+        return None
+    return max(1, math.floor((budget if data.cpu_budget is None else min(budget, data.cpu_budget)) + 1e-6))
+
+
+def changed_gain(
+    case: Case, look: TfLook, stage: TfStage, *, lanes: float, left: tuple[float, float], because: str
+) -> Gain:
+    """The stage runs in `lanes` and keeps these shares (best, worst) of its time; the others stay as they are."""
+    best, worst = (_supply(look, stage, lanes, share) for share in left)
+    return supplied_gain(case, look.times, best, because, worst=worst)
+
+
+def _supply(look: TfLook, stage: TfStage, lanes: float, left_share: float) -> Supply:
+    now_ms = stage.ms_per_batch or 0.0
+    others_ms = sum(lane_ms(one) for one in look.data.stages if one is not stage)
+    period_ms = now_ms * left_share / lanes
+    saved_ms = now_ms * (1 - left_share)
+    if works_ahead(look.data):
+        # One thread of the prefetch pulls the other stages; the parallel one feeds it.
+        period_ms = max(period_ms, others_ms) if lanes > 1 else period_ms + others_ms
+        return Supply(period_ms, 1, now_ms * left_share + others_ms, saved_ms, HANDOVER_MS)
+    # Without a prefetch the others run while the step waits; so does the stage itself, unless it runs in parallel.
+    exposed_ms = others_ms if lanes > 1 else others_ms + period_ms
+    handover_ms = (HANDOVER_MS[0] + exposed_ms, HANDOVER_MS[1] + exposed_ms)
+    return Supply(period_ms, 1, now_ms * left_share + others_ms, saved_ms, handover_ms)
