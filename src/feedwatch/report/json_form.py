@@ -48,15 +48,22 @@ def loads(text: str | bytes) -> Report:
     return from_json(data)
 
 
+def clean(text: str) -> str:
+    """No terminal escapes, no lone surrogates: names come from other people's code and files."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
 def _encode(value: Any) -> Any:
-    if isinstance(value, Enum):
+    if isinstance(value, Enum):  # before str: ours are both
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
         return {_JSON_NAMES.get(f.name, f.name): _encode(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, dict):
-        return {str(key): _encode(item) for key, item in value.items()}
+        return {clean(str(key)): _encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_encode(item) for item in value]
+    if isinstance(value, str):
+        return clean(value)
     if isinstance(value, float):
         # NaN and infinity are no JSON, and no measurement either.
         return value if math.isfinite(value) else None
@@ -118,6 +125,8 @@ def _decode_plain(expected: Any, value: Any, where: str) -> Any:
             raise ReportError(f"{where} is {str(value)[:40]!r}, which this feedwatch does not know") from None
     if expected is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
+    if expected is str and isinstance(value, str):
+        return clean(value)
     if isinstance(value, expected) and not (expected is int and isinstance(value, bool)):
         return value
     raise ReportError(f"{where} should be {expected.__name__}, not {type(value).__name__}")

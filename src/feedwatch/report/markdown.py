@@ -3,6 +3,7 @@
 from feedwatch.model.finding import Finding, Gain
 from feedwatch.model.phases import PHASES
 from feedwatch.model.report import Report
+from feedwatch.report.json_form import clean
 from feedwatch.report.wording import amount, gain_text, milliseconds, percent
 
 # TensorBoard's text card is read at a glance; what comes third rarely matters before the first is done.
@@ -22,7 +23,7 @@ def render_markdown(report: Report) -> str:
 
 def escape(text: str) -> str:
     """Names come from the user's code and may hold Markdown or HTML; they must stay text."""
-    out = "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in text)
+    out = "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in clean(text))
     return " ".join(out.split())
 
 

@@ -1,0 +1,214 @@
+"""Output and process faults of the promises, with the id of the fault catalogue in each test's name."""
+
+import json
+import signal
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from feedwatch.model.report import Status
+from feedwatch.report.load import load_run
+from tests.faults.runner import expected_weight, run
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def survived(done):
+    """Training went on to its end, with the same result, and nothing of ours was raised."""
+    assert expected_weight() in done.stdout, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_f18_a_full_disk_costs_records_and_nothing_else(tmp_path):
+    done = survived(
+        run(
+            """
+            import resource, signal
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            session = opened()
+            def hook(step):
+                if step == 100:
+                    time.sleep(0.3)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))
+            train(session, hook=hook)
+            session.close(Status.FINISHED)
+            """,
+            tmp_path,
+        )
+    )
+    assert done.returncode == 0
+    assert done.stderr.count("feedwatch:") >= 1
+    reader = EventAccumulator(str(tmp_path))
+    reader.Reload()
+    assert reader.Scalars("feedwatch/stall_ratio")
+
+
+def test_f20_a_removed_log_directory_does_not_stop_training(tmp_path):
+    done = survived(
+        run(
+            """
+            import shutil
+            session = opened(where / "run")
+            def hook(step):
+                if step == 100:
+                    time.sleep(0.3)
+                    shutil.rmtree(where / "run")
+            train(session, hook=hook)
+            session.close(Status.FINISHED)
+            """,
+            tmp_path,
+        )
+    )
+    assert done.returncode == 0
+
+
+def test_f21_a_stalled_disk_delays_the_end_by_no_more_than_its_deadline(tmp_path):
+    done = survived(
+        run(
+            """
+            session = opened()
+            session._desk._outputs[0][0].scalars = lambda *_: time.sleep(60)
+            train(session)
+            began = time.perf_counter()
+            session.close(Status.FINISHED)
+            print("close took", time.perf_counter() - began)
+            """,
+            tmp_path,
+        )
+    )
+    took = float(done.stdout.split("close took")[1])
+    assert took < 4
+    assert "was not written in time" in done.stderr
+
+
+def test_f23_too_many_open_files_does_not_stop_training(tmp_path):
+    done = survived(
+        run(
+            """
+            import resource
+            session = opened()
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+            train(session)
+            session.close(Status.FINISHED)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            """,
+            tmp_path,
+        )
+    )
+    assert done.returncode == 0
+
+
+def test_f24_two_runs_in_one_directory_both_stay_readable(tmp_path):
+    for _ in range(2):
+        survived(run("session = opened(); train(session); session.close(Status.FINISHED)", tmp_path))
+    assert load_run(tmp_path).status is Status.FINISHED
+    assert len(list(tmp_path.glob("*tfevents*"))) == 2
+
+
+def test_f25_the_broken_tail_of_an_earlier_crash_is_not_appended_to(tmp_path):
+    old = tmp_path / "events.out.tfevents.1.old"
+    old.write_bytes(b"\x10\x00broken")
+    survived(run("session = opened(); train(session); session.close(Status.FINISHED)", tmp_path))
+    assert old.read_bytes() == b"\x10\x00broken"
+    assert load_run(tmp_path).status is Status.FINISHED
+
+
+def test_f34_after_kill_9_the_files_are_readable_to_the_last_window(tmp_path):
+    done = run(
+        """
+        session = opened()
+        def hook(step):
+            if step == 150:
+                time.sleep(0.5)
+                os.kill(os.getpid(), 9)
+        train(session, hook=hook)
+        """,
+        tmp_path,
+    )
+    assert done.returncode == -signal.SIGKILL
+    reader = EventAccumulator(str(tmp_path))
+    reader.Reload()
+    assert reader.Scalars("feedwatch/stall_ratio")[-1].step >= 140
+    assert load_run(tmp_path).status is Status.RUNNING
+    assert json.loads((tmp_path / "report.json").read_text())["schema"] == 1
+
+
+def test_f35_os_exit_leaves_readable_files(tmp_path):
+    done = run("session = opened(); train(session); time.sleep(0.5); os._exit(3)", tmp_path)
+    assert done.returncode == 3
+    assert load_run(tmp_path).status is Status.RUNNING
+
+
+def test_f55_a_fork_after_our_thread_started_neither_hangs_nor_writes(tmp_path):
+    done = survived(
+        run(
+            """
+            session = opened()
+            def hook(step):
+                if step == 100:
+                    time.sleep(0.2)
+                    pid = os.fork()
+                    if pid == 0:
+                        train_in_child = [session.recorder.add(StepRecord(1, 10**9, 0, None, 0)) for _ in range(50)]
+                        session.close(Status.FAILED)
+                        os._exit(0)
+                    assert os.waitpid(pid, 0)[1] == 0
+            train(session, hook=hook)
+            session.close(Status.FINISHED)
+            """,
+            tmp_path,
+        )
+    )
+    assert done.returncode == 0
+    assert load_run(tmp_path).status is Status.FINISHED
+    assert load_run(tmp_path).steps.measured <= 200
+
+
+def test_f57_two_hundred_runs_in_one_process_leave_no_thread_and_no_file_open(tmp_path):
+    done = run(
+        """
+        import threading
+        before = len(os.listdir("/proc/self/fd"))
+        for index in range(200):
+            session = opened(where / str(index))
+            for step in range(12):
+                session.recorder.add(StepRecord(step, 10_000_000, 1_000_000, None, 9_000_000))
+            session.close(Status.FINISHED)
+        print("threads", threading.active_count(), "files", len(os.listdir("/proc/self/fd")) - before)
+        """,
+        tmp_path,
+    )
+    assert "threads 1 files 0" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("flags", [("-O",), ("-OO",), ("-W", "error")])
+def test_f66_python_without_asserts_docstrings_or_with_warnings_as_errors(tmp_path, flags):
+    done = survived(run("session = opened(); train(session); session.close(Status.FINISHED)", tmp_path, *flags))
+    assert done.returncode == 0
+    assert load_run(tmp_path).verdict.bound.value == "input"
+
+
+def test_f68_a_script_that_just_ends_still_gets_its_report(tmp_path):
+    done = survived(run("session = opened(); train(session)", tmp_path))
+    assert done.returncode == 0
+    assert load_run(tmp_path).status is Status.INTERRUPTED
+
+
+def test_f27_hostile_names_are_text_everywhere(tmp_path):
+    survived(
+        run(
+            """
+            from feedwatch.model.pipeline import PipelineFacts, Stage
+            name = "<img src=x onerror=alert(1)> [a](javascript:b) \\x1b[31m \\ud800"
+            session = opened()
+            session.update(pipeline=PipelineFacts("tf.data", stages=(Stage(name, name, 5.0, bottleneck=True),)))
+            session.note(name)
+            train(session)
+            session.close(Status.FINISHED)
+            """,
+            tmp_path,
+        )
+    )
+    assert load_run(tmp_path).status is Status.FINISHED
