@@ -17,7 +17,8 @@ class Fetch(NamedTuple):
 class Execution(NamedTuple):
     """One call of the train function, for one or more batches."""
 
-    begin_ns: int
+    from_ns: int  # the step's first mark
+    begin_ns: int  # the call begins
     end_ns: int  # the call returned (or, with asynchronous dispatch, its result was there)
     until_ns: int  # the next step begins
     step: int  # the framework's step number after this call
@@ -53,7 +54,7 @@ def host_record(execution: Execution, fetches: Sequence[Fetch]) -> StepRecord:
     """The host waits for the device in every step (Keras on TensorFlow) or computes itself: its wait is the stall."""
     if not fetches:
         return unmeasured(execution)
-    first_ns = min(execution.begin_ns, fetches[0].asked_ns)
+    first_ns = min(execution.from_ns, fetches[0].asked_ns)
     wall_ns = max(1, execution.until_ns - first_ns)
     called_ns = max(0, execution.end_ns - execution.begin_ns)
     found = attribute(fetches[0].asked_ns, fetches, execution.end_ns)
@@ -106,7 +107,7 @@ def unmeasured(execution: Execution, kind: StepKind = StepKind.STEADY) -> StepRe
     """The wall time is known, its parts are not."""
     return StepRecord(
         step=execution.step,
-        wall_ns=max(1, execution.until_ns - execution.begin_ns),
+        wall_ns=max(1, execution.until_ns - execution.from_ns),
         input_wait_ns=None,
         h2d_ns=None,
         compute_ns=None,

@@ -1,6 +1,7 @@
 """What kind of run this is: versions, device, compile options. Read once, from the model and the backend."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -8,7 +9,9 @@ import keras
 from feedwatch.model.facts import RunFacts
 
 
-def run_facts(model: Any, steps_per_execution: int) -> RunFacts:
+def run_facts(
+    model: Any, steps_per_execution: int, others: Sequence[Any], params: Mapping[str, Any] | None
+) -> RunFacts:
     backend = keras.backend.backend()
     kind, name = _device(backend)
     rank, world_size = _workers(backend, model)
@@ -25,6 +28,9 @@ def run_facts(model: Any, steps_per_execution: int) -> RunFacts:
         jit_compile=_flag(model, "jit_compile"),
         steps_per_execution=steps_per_execution,
         precision=_precision(model),
+        planned_steps=_planned_steps(params or {}),
+        other_profiler=_other_profiler(others),
+        synchronises=_synchronises(backend, others),
     )
 
 
@@ -104,3 +110,30 @@ def _flag(model: Any, name: str) -> bool | None:
 def _precision(model: Any) -> str | None:
     policy = getattr(getattr(model, "dtype_policy", None), "name", None)
     return policy if isinstance(policy, str) else None
+
+
+def _planned_steps(params: Mapping[str, Any]) -> int | None:
+    steps, epochs = params.get("steps"), params.get("epochs")
+    return steps * epochs if isinstance(steps, int) and isinstance(epochs, int) else None
+
+
+def _other_profiler(others: Sequence[Any]) -> str | None:
+    """A TensorBoard callback that will trace: ours must not take the profiler from it."""
+    for callback in others:
+        if getattr(callback, "_should_trace", False):
+            return f"{type(callback).__name__}(profile_batch=...)"
+    return None
+
+
+def _synchronises(backend: str, others: Sequence[Any]) -> str | None:
+    """On torch and JAX one callback that is not async_safe makes every step wait for its logs."""
+    if backend == "tensorflow":
+        return None
+    for callback in others:
+        if getattr(callback, "async_safe", False):
+            continue
+        plain = keras.callbacks.Callback
+        hooks = ("on_batch_end", "on_train_batch_end")
+        if any(getattr(type(callback), hook) is not getattr(plain, hook) for hook in hooks):
+            return type(callback).__name__
+    return None

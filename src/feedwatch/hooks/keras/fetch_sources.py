@@ -10,6 +10,8 @@ from feedwatch.hooks.keras.timeline import MAX_PENDING
 class FetchSource(Protocol):
     name: str  # how it measures, for the report
     measures: bool
+    per_iterator: bool  # must be drained before an iterator is replaced
+    drain_calls: int  # at the latest after so many calls; 0: when the caller likes
 
     def wrap(self, iterator: Any) -> Any:
         """The iterator to hand to Keras; the same one where it cannot be timed."""
@@ -39,6 +41,8 @@ class Unmeasured:
 
     name = "not measured"
     measures = False
+    per_iterator = False
+    drain_calls = 0
 
     def wrap(self, iterator: Any) -> Any:
         return iterator

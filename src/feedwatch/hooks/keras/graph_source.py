@@ -1,6 +1,5 @@
 """TensorFlow: stamps in the graph, or in Python where Keras fetches eagerly."""
 
-import weakref
 from typing import Any
 
 from feedwatch.hooks.keras.attribution import Fetch
@@ -12,11 +11,12 @@ from feedwatch.hooks.keras.graph_ring import GraphRing
 class GraphSource:
     name = "in-graph timestamps"
     measures = True
+    per_iterator = False
+    drain_calls = 0
 
     def __init__(self) -> None:
         self.ring = GraphRing()
         self._eager = FetchLog()
-        self._live: weakref.ref[Any] | None = None
 
     def wrap(self, iterator: Any) -> Any:
         twin = timed(iterator, self.ring, self._eager.append)

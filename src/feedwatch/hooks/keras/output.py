@@ -1,6 +1,5 @@
 """Where to write: the argument, else the run of a sibling TensorBoard callback, else a new run of our own."""
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ def choose(given: Path | None, callbacks: Sequence[Any]) -> Place:
     sibling = tensorboard_callback(callbacks)
     if sibling is not None and keras.backend.backend() == "tensorflow":
         theirs = str(sibling.log_dir)
-        if given is None or os.path.abspath(theirs) == os.path.abspath(given):
+        if given is None or Path(theirs).absolute() == given.absolute():
             from feedwatch.hooks.keras.tensorboard_run import sibling_output
 
             remote = "://" in theirs

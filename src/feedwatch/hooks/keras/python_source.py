@@ -41,17 +41,28 @@ class TimedPythonIterator:
 class PythonSource:
     name = "next() timed"
     measures = True
+    per_iterator = False
+    drain_calls = 0
 
     def __init__(self, asked: Callable[[int], None]) -> None:
         """`asked`: told at each fetch when it began, before it blocks."""
         self._log = FetchLog()
         self._asked = asked
+        self._fetches = 0
+        self._fetch_ns = 0
 
     def wrap(self, iterator: Any) -> Any:
         return TimedPythonIterator(iterator, self._log.append, self._asked)
 
     def drain(self) -> list[Fetch]:
-        return self._log.drain()
+        fetches = self._log.drain()
+        self._fetches += len(fetches)
+        self._fetch_ns += sum(fetch.got_ns - fetch.asked_ns for fetch in fetches)
+        return fetches
+
+    def fetch_ms(self) -> float | None:
+        """Mean so far. Where nothing runs ahead this is what a batch takes to make."""
+        return self._fetch_ns / self._fetches / 1e6 if self._fetches else None
 
     def close(self) -> None:
         return

@@ -11,7 +11,7 @@ from feedwatch.report.outputs import SummaryOutput
 def sibling_output(callback: Any) -> SummaryOutput:
     """Through its own writer, private as it is. The session guards each write: when it is gone, we say so once."""
 
-    def write(step: int, summary: Summary, wall_s: float) -> None:
+    def write(step: int, summary: Summary, _wall_s: float) -> None:
         with callback._train_writer.as_default(step=step), tf.summary.record_if(True):
             tf.summary.experimental.write_raw_pb(summary.SerializeToString(), step=step)
 

@@ -22,6 +22,7 @@ class EpochMark(NamedTuple):
 
 class _Call(NamedTuple):
     begin_ns: int
+    called_ns: int  # the other callbacks' begin hooks are done
     end_ns: int | None  # on the training thread, where Keras tells
     until_ns: int
     key: tuple[int, int]  # epoch ordinal, last batch of the call
@@ -63,7 +64,9 @@ class Timeline:
         self.dropped = 0
         self.samples_per_batch: int | None = None  # where no fetch can tell
         self.measured = measured
+        self.tracing_ns: int | None = None
         self.asked_ns = 0  # the last fetch began, maybe in vain
+        self.hold = False  # a call waits for its fetch, which is known only after the next one
         self._per_call = batches_per_call
         self._ends_here = ends_here
         self._completions = completions
@@ -72,6 +75,7 @@ class Timeline:
         self._pending: deque[_Call | _Pause | _Epoch] = deque()
         self._fetches: deque[Fetch] = deque()
         self._begin_ns: int | None = None
+        self._called_ns = 0
         self._end_ns: int | None = None
         self._key = (0, 0)
         self._traced = False
@@ -92,9 +96,13 @@ class Timeline:
                 self._close(now_ns)
         elif self._last_end_ns is not None:
             self._end_pause(now_ns)
-        self._begin_ns = now_ns
+        self._begin_ns = self._called_ns = now_ns
         self._end_ns = None
         self._key = (self._ordinal, batch + self._per_call - 1)
+
+    def called(self, now_ns: int) -> None:
+        """All begin hooks are done, the train function comes next."""
+        self._called_ns = now_ns
 
     def end(self, batch: int, now_ns: int, traced: bool = False) -> None:
         """On the training thread. A second end for the same begin (a callback given twice) changes nothing."""
@@ -148,9 +156,12 @@ class Timeline:
     def pending(self) -> int:
         return len(self._pending)
 
+    def begins_ns(self) -> list[int]:
+        return [entry.begin_ns for entry in self._pending if isinstance(entry, _Call)]
+
     def _close(self, until_ns: int) -> None:
         assert self._begin_ns is not None
-        self._pending.append(_Call(self._begin_ns, self._end_ns, until_ns, self._key, self._traced))
+        self._pending.append(_Call(self._begin_ns, self._called_ns, self._end_ns, until_ns, self._key, self._traced))
         self.calls += 1
         self._end_ns, self._traced = None, False
         if len(self._pending) > MAX_PENDING:
@@ -176,6 +187,8 @@ class Timeline:
             elif self._completions and entry.key not in self._done_ns:
                 if entry.key[0] > self._flushed:
                     return
+            elif self.hold and not self._fetches:
+                return
             else:
                 yield self._record(entry)
             self._pending.popleft()
@@ -184,7 +197,11 @@ class Timeline:
         to_ns = pause.to_ns
         if self._header_fetch and self._fetches:
             to_ns = min(to_ns, max(pause.from_ns, self._fetches[0].asked_ns))
-        wall_ns = max(0, to_ns - pause.from_ns - pause.validation_ns)
+        from_ns = pause.from_ns
+        if self._completions and self._free_ns is not None:
+            # The device went on after the host had left the epoch.
+            from_ns, self._free_ns = max(from_ns, self._free_ns), to_ns
+        wall_ns = max(0, to_ns - from_ns - pause.validation_ns)
         return EpochGap(self.steps, wall_ns, pause.loader_start_ns, pause.validation_ns or None)
 
     def _record(self, call: _Call) -> StepRecord:
@@ -197,7 +214,9 @@ class Timeline:
         end_ns = call.end_ns or until_ns
         if self._completions and done_ns is not None:
             end_ns = done_ns
-        execution = Execution(call.begin_ns, end_ns, until_ns, self.steps, self._per_call, call.traced)
+        execution = Execution(call.begin_ns, call.called_ns, end_ns, until_ns, self.steps, self._per_call, call.traced)
+        if call.traced and self.tracing_ns is None and mine:
+            self.tracing_ns = max(0, mine[0].asked_ns - call.called_ns)  # the graph runs when it has been made
         free_ns, self._free_ns = self._free_ns, end_ns
         if not mine:
             # In a measured run a step without its fetch is a lost mark: it must not speak for the others.
@@ -205,7 +224,7 @@ class Timeline:
             return unmeasured(execution, StepKind.WARMUP if self.measured else StepKind.STEADY)
         if self._completions:
             start_ns = min(call.begin_ns, mine[0].asked_ns)
-            return device_record(execution, mine, start_ns if free_ns is None else max(free_ns, 0))
+            return device_record(execution, mine, start_ns if free_ns is None else free_ns)
         return host_record(execution, mine)
 
     def _take(self, call: _Call) -> list[Fetch]:

@@ -34,12 +34,14 @@ class Watch:
         self.session = session
         self.source = source
         self.log_dir = log_dir
+        self.iterators = 0  # seen so far; none at the first step: the install did not bite
         self.nested = 0  # the same callback is in use by a fit inside this one
         self.timeline = timeline
         self.cost = OwnCost()
         self.guard = Guard("the Keras hook", session.note)
         self.on_first_epoch: list[Callable[[], None]] = []
         self.on_first_step: list[Callable[[], None]] = []
+        self.on_iterator: list[Callable[[Any], None]] = []
         self.on_drain: list[Callable[[], None]] = []
         self.on_close: list[Callable[[], None]] = []
         self.trace_count: Callable[[], int] | None = None
@@ -77,6 +79,9 @@ class Watch:
         elif not timeline.calls & SAMPLE_MASK:
             self._begin_cost_ns = _now_ns() - now_ns
 
+    def about_to_call(self) -> None:
+        self.timeline.called(_now_ns())
+
     def step_end(self, batch: int) -> None:
         now_ns = _now_ns()
         if self.nested:
@@ -111,12 +116,20 @@ class Watch:
 
     def start_iterator(self, iterable: Any) -> Any:
         """Called by Keras in place of iter(): the user's iterator is made, timed, and gets its twin."""
+        self.timeline.pause(_now_ns())
+        if self.source.per_iterator:
+            self.guard.run(self.drain)
         began_ns = _now_ns()
-        self.timeline.pause(began_ns)
         iterator = iter(iterable)
         self.timeline.loader_started(_now_ns() - began_ns)
+        return self.take_iterator(iterator)
+
+    def take_iterator(self, iterator: Any) -> Any:
+        self.iterators += 1
         if self.session.closed:
             return iterator
+        for action in self.on_iterator:
+            self.guard.run(action, iterator)
         twin = self.guard.run(self.source.wrap, iterator)
         return iterator if twin is None else twin
 
@@ -158,6 +171,7 @@ class Watch:
         if self.session.closed:
             return
         self.timeline.epoch_end(_now_ns())
+        self.timeline.hold = False
         self.guard.run(self.drain)
         for action in self.on_close:
             self.guard.run(action)

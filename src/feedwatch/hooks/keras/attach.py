@@ -1,0 +1,103 @@
+"""Everything that is put into fit's own objects, and how it is taken away again.
+
+All of it dies with the objects that `fit` made for itself; the end hook only takes it away a little earlier.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import keras
+
+from feedwatch.hooks.keras.callback_times import CallbackTimes, replaceable
+from feedwatch.hooks.keras.ending import observe_epochs, unobserve, when_released
+from feedwatch.hooks.keras.install import Fit, shadow, unshadow
+from feedwatch.hooks.keras.pipeline_reader import PipelineReader
+from feedwatch.hooks.keras.train_function import wrap_train_function
+from feedwatch.hooks.keras.watch import Watch
+
+NOT_FOUND = "input wait: no iterator of this fit could be timed"
+
+
+def attach(watch: Watch, fit: Fit | None, callback: Any, model: Any) -> None:
+    if fit is not None:
+        watch.released = when_released(fit.callback_list, watch.guarded_close)
+        _time_callbacks(watch, fit, callback)
+        if fit.epoch_iterator is not None:
+            _time_fetches(watch, fit.epoch_iterator)
+            _read_pipeline(watch, fit.epoch_iterator)
+    if keras.backend.backend() == "tensorflow":
+        _count_traces(watch)
+    frame_id = None if fit is None else id(fit.frame)
+
+    def fall_back() -> None:
+        if watch.iterators:
+            return
+        if keras.backend.backend() == "tensorflow" and getattr(model, "train_function", None) is not None:
+            watch.on_close.append(wrap_train_function(model, frame_id, watch.take_iterator))
+        else:
+            watch.timeline.measured = False
+            watch.session.note(NOT_FOUND)
+
+    watch.on_first_step.append(fall_back)
+
+
+def _time_fetches(watch: Watch, epoch_iterator: Any) -> None:
+    shadow(epoch_iterator, watch.start_iterator)
+    watch.on_close.append(lambda: unshadow(epoch_iterator))
+    if keras.backend.backend() != "torch":
+        observe_epochs(epoch_iterator, watch.guarded_close)
+        watch.on_close.append(lambda: unobserve(epoch_iterator))
+
+
+def _time_callbacks(watch: Watch, fit: Fit, callback: Any) -> None:
+    if not replaceable(fit):
+        return
+    callback_list, before = fit.callback_list, fit.callback_list.callbacks
+    times = CallbackTimes(callback, before, watch.about_to_call)
+    # The loop that called us walks the old list to its end; all later ones walk this one.
+    callback_list.callbacks = times.members
+
+    def undo() -> None:
+        callback_list.callbacks = before
+
+    watch.on_drain.append(lambda: watch.session.update(callbacks=times.read(watch.timeline.calls)))
+    watch.on_close.append(undo)
+
+
+def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
+    session, timeline = watch.session, watch.timeline
+    fetch_ms = getattr(watch.source, "fetch_ms", _unknown)
+    reader = PipelineReader(epoch_iterator, keras.backend.backend(), fetch_ms, session.note)
+
+    def take_batch_size() -> None:
+        timeline.samples_per_batch = reader.samples_per_batch()
+        session.update(run=replace(session.facts.run, batch_size=timeline.samples_per_batch))
+
+    def read_a_last_time() -> None:
+        session.update(**(reader.read() or {}))
+        reader.close()
+
+    watch.on_iterator.append(reader.iterator)
+    watch.on_first_step.append(take_batch_size)
+    watch.on_drain.append(reader.look)
+    watch.on_close.append(read_a_last_time)
+    session.each_window("the pipeline reader", reader.read)
+
+
+def _count_traces(watch: Watch) -> None:
+    from feedwatch.hooks.keras.graph_iterator import traces
+
+    watch.trace_count = traces
+    session, timeline = watch.session, watch.timeline
+
+    def tell() -> None:
+        if session.facts.run.run_eagerly is not True and session.facts.run.retraces != watch.retraces:
+            session.update(run=replace(session.facts.run, retraces=watch.retraces))
+        if timeline.tracing_ns is not None:
+            session.tracing(timeline.tracing_ns / 1e6)
+
+    watch.on_drain.append(tell)
+
+
+def _unknown() -> None:
+    return None

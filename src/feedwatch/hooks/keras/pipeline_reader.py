@@ -1,0 +1,110 @@
+"""Which kind of data `fit` was given, and who can tell about it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from feedwatch.hooks.keras.queue_gauge import QueueGauge
+from feedwatch.model.pipeline import PipelineFacts, PyDatasetFacts
+
+_KINDS = {
+    "TFDatasetAdapter": "tf.data",
+    "ArrayDataAdapter": "arrays",
+    "GeneratorDataAdapter": "generator",
+    "PyDatasetAdapter": "pydataset",
+    "TorchDataLoaderAdapter": "dataloader",
+}
+
+
+class PipelineReader:
+    """`read` runs on the sink's thread, once per window; everything else when fit makes an iterator."""
+
+    def __init__(
+        self,
+        epoch_iterator: Any,
+        backend: str,
+        fetch_ms: Callable[[], float | None],
+        say: Callable[[str], None],
+    ) -> None:
+        """`fetch_ms`: mean of a fetch that makes its batch itself, nothing running ahead."""
+        self._adapter = epoch_iterator.data_adapter
+        self._kind = _KINDS.get(type(self._adapter).__name__, "unknown")
+        self._fetch_ms = fetch_ms
+        self._tf = _tf_pipeline(epoch_iterator, self._adapter, self._kind, backend, say)
+        enqueuer = getattr(self._adapter, "enqueuer", None)
+        self._gauge = None if enqueuer is None else QueueGauge(enqueuer)
+
+    def iterator(self, iterator: Any) -> None:
+        if self._tf is not None:
+            self._tf.iterator(iterator)
+
+    def look(self) -> None:
+        if self._gauge is not None:
+            self._gauge.look()
+
+    def samples_per_batch(self) -> int | None:
+        """Of a full batch, where the batches themselves are not seen by Python."""
+        if self._kind == "arrays":
+            size = self._adapter.batch_size
+            return None if size is None else int(size)
+        return None if self._tf is None else self._tf.batch_size()
+
+    def read(self) -> dict[str, PipelineFacts] | None:
+        if self._adapter is None:
+            return None
+        facts = None if self._tf is None else self._tf.read()
+        if facts is None:
+            facts = PipelineFacts(self._kind, unknown_because=self._unknown_because())
+        if facts.load_ms is None and self._gauge is None:
+            fetch_ms = self._fetch_ms()
+            facts = replace(facts, load_ms=fetch_ms, lanes=None if fetch_ms is None else 1.0)
+        if self._kind == "pydataset":
+            facts = replace(facts, pydataset=self._pydataset(facts), settings=self._pydataset_settings())
+        return {"pipeline": facts}
+
+    def close(self) -> None:
+        """Fit is over: nothing of the user's is kept."""
+        self._adapter = self._gauge = None
+
+    def _unknown_because(self) -> str | None:
+        if self._kind == "unknown":
+            return f"feedwatch does not know {type(self._adapter).__name__}"
+        return None
+
+    def _pydataset(self, facts: PipelineFacts) -> PyDatasetFacts | None:
+        dataset = getattr(self._adapter, "py_dataset", None)
+        if dataset is None:
+            return None
+        self.look()
+        return PyDatasetFacts(
+            class_name=type(dataset).__name__,
+            workers=int(dataset.workers),
+            use_multiprocessing=bool(dataset.use_multiprocessing),
+            max_queue_size=int(dataset.max_queue_size),
+            ready_share=None if self._gauge is None else self._gauge.ready_share,
+            item_ms=None if self._gauge is not None else facts.load_ms,
+        )
+
+    def _pydataset_settings(self) -> dict[str, str | int | float | bool | None]:
+        dataset = getattr(self._adapter, "py_dataset", None)
+        if dataset is None:
+            return {}
+        return {
+            "workers": int(dataset.workers),
+            "use_multiprocessing": bool(dataset.use_multiprocessing),
+            "max_queue_size": int(dataset.max_queue_size),
+        }
+
+
+def _tf_pipeline(epoch_iterator: Any, adapter: Any, kind: str, backend: str, say: Callable[[str], None]) -> Any:
+    """tf.data facts: for a dataset of the user's on any backend; for what Keras itself builds, on TensorFlow only."""
+    if kind != "tf.data" and backend != "tensorflow":
+        return None
+    dataset = adapter._dataset if kind == "tf.data" else epoch_iterator._distributed_dataset
+    import tensorflow as tf
+
+    if not isinstance(dataset, tf.data.Dataset):
+        return None
+    from feedwatch.hooks.keras.tf_pipeline import TfPipeline
+
+    return TfPipeline(kind, dataset, keras_prefetch=kind in ("arrays", "generator", "pydataset"), say=say)

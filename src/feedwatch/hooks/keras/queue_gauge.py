@@ -1,0 +1,21 @@
+"""How many batches a PyDataset's workers have ready: counted by what is finished, not by what is queued."""
+
+from typing import Any
+
+
+class QueueGauge:
+    def __init__(self, enqueuer: Any) -> None:
+        self._enqueuer = enqueuer
+        self._looks = 0
+        self._found_ready = 0
+
+    def look(self) -> None:
+        """Keras queues promises: only those that are fulfilled are batches."""
+        waiting = list(self._enqueuer.future_queue.queue)
+        ready = sum(1 for promise in waiting if hasattr(promise, "ready") and promise.ready())
+        self._looks += 1
+        self._found_ready += ready > 0 or not self._enqueuer.ready_queue.empty()
+
+    @property
+    def ready_share(self) -> float | None:
+        return self._found_ready / self._looks if self._looks else None

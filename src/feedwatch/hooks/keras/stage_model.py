@@ -1,0 +1,152 @@
+"""tf.data's own performance model of a live iterator: every stage with its time, parallelism and buffer.
+
+The graph it shows is the optimised one (fused and injected stages); `join` brings it back to the user's stages by
+position.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from feedwatch.hooks.keras.stage_names import DECOUPLING, FUSED, PASSING, plain_name, same_kind
+from feedwatch.model.pipeline import TfStage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStage:
+    op: str
+    elements: int
+    ms_per_element: float | None
+    ms_per_batch: float | None
+    parallelism: int | None = None
+    tunable: bool | None = None
+    buffer_size: int | None = None
+    buffered: float | None = None
+    deterministic: bool | None = None
+    inputs_per_element: float = 1.0  # a fused map and batch takes a whole batch to make one
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    stages: tuple[ModelStage, ...]  # output first
+    cpu_budget: int | None
+    gaps_us: tuple[int, ...]
+    batches: int  # handed out so far
+
+
+def read_model(proto: Any) -> Model | None:
+    """From a ModelProto; None while nothing has been produced."""
+    root = proto.nodes.get(proto.output) if proto.output in proto.nodes else None
+    if root is None or root.num_elements <= 0:
+        return None
+    stages: list[ModelStage] = []
+    node, per_batch = root, 1.0
+    while True:
+        node_op = plain_name(node.name)
+        following = [proto.nodes[key] for key in node.inputs if key in proto.nodes]
+        nested = following[1:] if node_op in ("FlatMap", "Interleave", "ParallelInterleave") else []
+        if node_op not in ("Root", "Model"):
+            stages.append(_stage(proto, node, node_op, per_batch, nested))
+        if not following:
+            break
+        produced = following[0].num_elements
+        if node.ratio > 0:
+            per_batch *= node.ratio
+        elif node.num_elements > 0:
+            per_batch *= produced / node.num_elements
+        node = following[0]
+    budget = int(proto.optimization_params.cpu_budget) or None
+    return Model(tuple(_merge_caches(stages)), budget, tuple(proto.gap_times), root.num_elements)
+
+
+def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) -> ModelStage:
+    busy_ns = float(node.processing_time) + sum(_tree_ns(proto, child) for child in nested)
+    if any(plain_name(child.name) == "FromGenerator" for child in nested):
+        op = "FromGenerator"
+    each_ms = busy_ns / node.num_elements / 1e6 if node.num_elements > 0 else None
+    values = {parameter.name: parameter for parameter in node.parameters}
+    parallelism, size = values.get("parallelism"), values.get("buffer_size")
+    ordered = values.get("deterministic")
+    tuned = parallelism or size
+    return ModelStage(
+        op=op,
+        elements=int(node.num_elements),
+        ms_per_element=each_ms,
+        ms_per_batch=None if each_ms is None else each_ms * per_batch,
+        parallelism=None if parallelism is None else max(1, round(parallelism.value)),
+        tunable=None if tuned is None else bool(tuned.tunable),
+        buffer_size=None if size is None else round(size.value),
+        buffered=float(node.buffered_elements),
+        deterministic=None if ordered is None else ordered.value >= 1,
+        inputs_per_element=node.ratio if op in FUSED and node.ratio > 0 else 1.0,
+    )
+
+
+def _tree_ns(proto: Any, node: Any) -> float:
+    """A nested iterator and all below it; iterators of files that were read to the end are still listed."""
+    below = sum(_tree_ns(proto, proto.nodes[key]) for key in node.inputs if key in proto.nodes)
+    return float(node.processing_time) + below
+
+
+def _merge_caches(stages: list[ModelStage]) -> list[ModelStage]:
+    """A cache is two nodes, the dataset's and its implementation's."""
+    merged: list[ModelStage] = []
+    for stage in stages:
+        if merged and stage.op == "Cache" == merged[-1].op:
+            merged[-1] = replace(merged[-1], ms_per_batch=(merged[-1].ms_per_batch or 0) + (stage.ms_per_batch or 0))
+        else:
+            merged.append(stage)
+    return merged
+
+
+Joined = tuple[TfStage, ModelStage | None]
+
+
+def join(user: tuple[TfStage, ...], model: Model) -> tuple[Joined, ...]:
+    """The user's stages (source first), each with the model's stage that carries its time."""
+    joined: list[Joined] = [(stage, None) for stage in user]
+    place = len(user) - 1
+    for stage in model.stages:
+        parts = FUSED.get(stage.op)
+        # Output first: of a fused stage the user's later call comes first, and the earlier one does the work.
+        for op in reversed(parts) if parts else (stage.op,):
+            found = _find(user, place, op)
+            if found is None:
+                break  # injected by the optimiser
+            if parts is None or op == parts[0]:
+                joined[found] = (_with_figures(user[found], stage), stage)
+            place = found - 1
+    return tuple(joined)
+
+
+def works_ahead(model: Model) -> bool:
+    """The stage that hands out batches runs on a thread of its own, written so, injected or fused."""
+    for stage in model.stages:
+        if stage.op in DECOUPLING:
+            return True
+        if stage.op not in PASSING:
+            return False
+    return False
+
+
+def _find(user: tuple[TfStage, ...], place: int, op: str) -> int | None:
+    """The nearest stage of that kind, past nothing but stages that the optimiser may have dropped."""
+    while place >= 0:
+        if same_kind(user[place].op, op):
+            return place
+        if user[place].op not in PASSING:
+            return None
+        place -= 1
+    return None
+
+
+def _with_figures(stage: TfStage, model: ModelStage) -> TfStage:
+    return replace(
+        stage,
+        parallelism_now=model.parallelism,
+        tunable=model.tunable,
+        buffered=model.buffered,
+        deterministic=stage.deterministic if stage.deterministic is not None else model.deterministic,
+        elements=round(model.elements * model.inputs_per_element),
+        ms_per_element=None if model.ms_per_element is None else model.ms_per_element / model.inputs_per_element,
+        ms_per_batch=model.ms_per_batch,
+    )
