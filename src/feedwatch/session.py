@@ -21,6 +21,7 @@ from typing import Any
 
 from feedwatch.desk import Desk
 from feedwatch.guard import Guard, warn_once
+from feedwatch.machine import Machine
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.recorder import Slice, StepRecorder
 from feedwatch.model.facts import Facts, RunFacts
@@ -43,8 +44,11 @@ class Session:
         self._desk = desk
         self._said: set[str] = set()
         self._closed = False
+        self._machine = Machine(facts.run, self.note)
         self._sink: Sink[Slice] = Sink(self._digest, Guard("the report writer", self.note))
         self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
+        Guard("the machine's figures", self.note).run(self._machine.start)
+        self.each_window("the machine's figures", self._machine.read)
         _open_sessions.add(self)
 
     @classmethod
@@ -116,6 +120,7 @@ class Session:
         self._sink.put(Slice([], [], self._desk.clock.wall_s(), self._desk.clock.now_ns(), self.recorder.dropped))
         if not self._sink.close(seconds):
             self.warn("the last report was not written in time: the disk is slow")
+        self._machine.stop()
         _open_sessions.discard(self)
 
     # -- the sink's thread -----------------------------------------------------------------------

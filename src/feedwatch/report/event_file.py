@@ -67,7 +67,7 @@ class _WholeRecords:
             while rest:
                 written = os.write(self._fd, rest)
                 if not written:
-                    raise OSError("the file takes no more bytes")  # noqa: TRY301 -- handled like the kernel's own
+                    raise OSError("the file takes no more bytes")
                 rest = rest[written:]
         except OSError:
             os.ftruncate(self._fd, self._good_bytes)
