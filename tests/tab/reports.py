@@ -144,6 +144,7 @@ def tf_data() -> Json:
     }
     report["host"] = {"cpu_budget": 8.0, "cpu_used": 2.1, "iowait_share": 0.004, "ram_available_gb": 24.1}
     report["findings"] = [_serial_map()]
+    report["epoch_boundary"]["loader_start_ms"] = None
     report["self"]["notes"] = [
         "Copies to the device: the run has no GPU.",
         "Device figures: NVML found no driver.",

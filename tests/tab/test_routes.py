@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
+from feedwatch.report.event_output import own_run
 from feedwatch.report.front_end import SCRIPTS
+from feedwatch.report.json_form import from_json
 from feedwatch.tab.reports import MAX_REPORT_BYTES
 
 from . import reports
@@ -50,6 +52,18 @@ def test_the_report_route_gives_the_report_as_it_was_written(tmp_path, reader):
     answer = client.get(BASE + "/report?run=slow").get_json()
     assert answer["report"] == report
     assert answer["row"]["step"] == 4000
+
+
+def test_what_the_real_writer_wrote_is_what_the_tab_reads(tmp_path, reader):
+    report = from_json(reports.tf_data())
+    output = own_run(tmp_path / "run" / "feedwatch")
+    output.scalars(10, {"feedwatch/stall_ratio": 0.4}, 1_790_000_000.0)
+    output.advice(10, "waits", 1_790_000_000.0)
+    output.report(10, report, 1_790_000_000.0)
+    output.close()
+    client = client_of(tmp_path, reader)
+    assert wait_for_runs(client, 1)[0]["run"] == "run/feedwatch"
+    assert from_json(client.get(BASE + "/report?run=run/feedwatch").get_json()["report"]) == report
 
 
 def test_only_the_last_snapshot_is_shown(tmp_path, reader):

@@ -1,5 +1,5 @@
 // What to change: numbered cards, the largest gain first.
-import {h, list, num, part, text} from './dom.js';
+import {breakable, h, list, num, part, text} from './dom.js';
 import {difference} from './difference.js';
 import {count, gainRange} from './format.js';
 import {inline, markdown} from './markdown.js';
@@ -30,7 +30,7 @@ function nothing(report) {
 function findingCard(finding, number, source) {
   const id = 'finding-' + number;
   return h('article', {class: 'card finding', 'aria-labelledby': id},
-    h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(number)), h('h3', {id}, inline(text(finding.title))), gain(finding)),
+    h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(number)), h('h3', {id}, breakable(text(finding.title).replaceAll('`', ''))), gain(finding)),
     h('p', {class: 'why'}, inline(text(finding.why))),
     snippet(part(finding.fix)),
     text(part(finding.gain).because) ? h('p', {class: 'because'}, inline(text(finding.gain.because))) : null,

@@ -36,6 +36,9 @@ export function card(title, note, ...children) {
     children);
 }
 
+// Long names of code may break after their joints, not in the middle of a word.
+export const breakable = (words) => words.split(/(?<=[=.(/_])(?=\w)/).flatMap((piece, i) => (i ? [h('wbr'), piece] : [piece]));
+
 // A share of a whole. The number always stands beside it, so the bar itself is silent for screen readers.
 export function bar(share, kind) {
   const width = Math.max(0, Math.min(1, share || 0)) * 100;

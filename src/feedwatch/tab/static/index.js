@@ -77,7 +77,7 @@ function page() {
   if (!report) return refusal('This run has no feedwatch report any more.');
   if (report.error) return refusal(report.error);
   return [
-    verdictSection(row, report),
+    verdictSection(row, report, state.rows.length === 1),
     h('div', {class: 'columns'},
       h('div', {class: 'evidence-column'}, historyCard(report), pipelineCard(report), workersCard(report),
         transfersCard(report), ranksCard(report, source.live ? actions.open : null)),

@@ -9,14 +9,14 @@ const BOUND = {
 };
 const SILENT_SECONDS = 600; // a running run reports at least every 30 s
 
-export function verdictSection(row, report) {
+export function verdictSection(row, report, alone) {
   const verdict = part(report.verdict);
   return h('section', {class: 'verdict l-' + row.level, 'aria-label': 'Verdict'},
     h('div', {class: 'sentence'},
       h('p', {class: 'chips'}, h('span', {class: 'chip l-' + row.level}, BOUND[verdict.bound] || BOUND.unknown), statusChip(report)),
       h('h1', {}, text(verdict.title) || 'No verdict yet'),
       text(verdict.detail) ? h('p', {class: 'detail'}, inline(text(verdict.detail))) : null,
-      h('p', {class: 'meta'}, origin(row, report))),
+      h('p', {class: 'meta'}, origin(row, report, alone))),
     numbers(report),
     stepBar(report));
 }
@@ -33,10 +33,10 @@ function statusChip(report) {
   return null;
 }
 
-function origin(row, report) {
+function origin(row, report, alone) {
   const run = part(report.run), steps = part(report.steps);
   const framework = [text(run.framework), text(run.version)].filter(Boolean).join(' ');
-  const where = [framework && framework[0].toUpperCase() + framework.slice(1), text(run.backend), text(run.device)];
+  const where = [alone ? text(row.run) : null, framework && framework[0].toUpperCase() + framework.slice(1), text(run.backend), text(run.device)];
   if (num(run.world_size) > 1) where.push(`rank ${count(run.rank)} of ${count(run.world_size)}`);
   if (num(steps.measured) !== null) where.push(`${count(steps.measured)} steps measured`);
   where.push(report.clock === 'device' ? 'device clock' : 'host clock');
