@@ -17,6 +17,10 @@ MAX_PENDING: Final = 2
 NEVER: Final = 1 << 62
 
 
+class ProfilerBusyError(Exception):
+    """Another profiler was in the way when ours started; the text names it."""
+
+
 class Recording(Protocol):
     """What a stopped window left behind."""
 
@@ -168,13 +172,16 @@ class ProfilerWindows:
 
     def _open_window(self, step: int) -> None:
         began_ns = self._clock.now_ns()
-        self.refused_because = self._backend.other_active()
-        if self.refused_because is not None:
-            self._switch_off(f"copies are not measured: {self.refused_because} is active or about to be")
+        other = self._backend.other_active()
+        if other is not None:
+            self._refused(other)
             return
         self._typical_ns = self._policy.typical_step_ns(step, began_ns)
         try:
             self._backend.start()
+        except ProfilerBusyError as error:
+            self._refused(str(error))
+            return
         except Exception as error:
             self._failed("the profiler cannot be started", error)
             return
@@ -208,6 +215,10 @@ class ProfilerWindows:
             self.refused_because = "a profiler that was started during ours"
             self._switch_off("copies are no longer measured: another profiler was started during a window")
         return recording
+
+    def _refused(self, other: str) -> None:
+        self.refused_because = other
+        self._switch_off(f"copies are not measured: {other} is active or about to be")
 
     def _failed(self, what: str, error: Exception) -> None:
         self.failed_because = f"{what}: {type(error).__name__}: {error}"

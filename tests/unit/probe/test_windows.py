@@ -2,7 +2,7 @@ import pytest
 
 from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.probe.fold import fold_windows
-from feedwatch.probe.profile_session import NEVER, ProfilerWindows
+from feedwatch.probe.profile_session import NEVER, ProfilerBusyError, ProfilerWindows
 from feedwatch.probe.windows import BUDGET_SHARE, MAX_WINDOWS, WINDOW_STEPS, wanted
 
 MS = 1_000_000
@@ -197,6 +197,15 @@ def test_f07_another_profiler_means_no_window_at_all_and_says_whose():
     assert run.windows.refused_because == "PyTorchProfiler"
     assert len(run.notes) == 1
     assert "PyTorchProfiler" in run.notes[0]
+
+
+def test_f09_a_profiler_that_is_found_busy_at_the_start_is_a_refusal_not_a_failure():
+    run = Run()
+    run.backend.start_error = ProfilerBusyError("a profiler server's session")
+    run.steps(500)
+    assert run.starts == 1
+    assert run.windows.refused_because == "a profiler server's session"
+    assert run.windows.failed_because is None
 
 
 def test_f08_a_profiler_started_during_ours_ends_ours_for_good():
