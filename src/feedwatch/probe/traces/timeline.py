@@ -10,7 +10,7 @@ from feedwatch.probe.traces.intervals import Spans
 # Real clocks count from 1970 or from boot; what lies outside a few centuries or lasts for months is damage.
 MAX_TIME_NS: Final = 1e19
 MAX_DURATION_NS: Final = 1e16
-MAX_BYTES: Final = 1 << 53
+MAX_BYTES: Final = 1 << 44
 MAX_DEVICES: Final = 1024
 
 
