@@ -29,13 +29,13 @@ class MetricsOutput:
     """Scalars by `log_metrics`. The report itself stays in report.json."""
 
     def __init__(self, logger: Any) -> None:
-        self._logger = logger
+        self._log_metrics = logger.log_metrics  # before ours is wrapped around it: this is our time, not theirs
         self._any_thread = any(kind.__name__ in ANY_THREAD for kind in type(logger).__mro__)
         self.rows: deque[tuple[int, dict[str, float]]] = deque(maxlen=OUTBOX_ROWS)
 
     def scalars(self, step: int, values: Mapping[str, float], wall_s: float) -> None:
         if self._any_thread:
-            self._logger.log_metrics(dict(values), step=step)
+            self._log_metrics(dict(values), step=step)
         else:
             self.rows.append((step, dict(values)))
 
@@ -43,7 +43,7 @@ class MetricsOutput:
         """On the training thread, between two steps."""
         while self.rows:
             step, values = self.rows.popleft()
-            self._logger.log_metrics(values, step=step)
+            self._log_metrics(values, step=step)
 
     def advice(self, step: int, markdown: str, wall_s: float) -> None: ...
     def report(self, step: int, report: Report, wall_s: float) -> None: ...

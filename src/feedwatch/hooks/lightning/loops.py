@@ -8,7 +8,6 @@ from feedwatch.hooks.lightning.categories import LOADER_START, VALIDATION
 from feedwatch.hooks.lightning.steps import StepMarks
 from feedwatch.hooks.lightning.undo import Undo, wrap
 
-
 Around = tuple[Callable[[], None], Callable[[], None]]  # enter, leave
 
 

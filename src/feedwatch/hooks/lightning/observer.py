@@ -1,18 +1,20 @@
 """One fit under observation: made in `setup`, ended by `teardown` or `on_exception`. Nothing of it outlives the fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.lightning.bystanders import times, watch_loggers
 from feedwatch.hooks.lightning.categories import COMPUTE, H2D, INPUT, OTHER, VALIDATION
 from feedwatch.hooks.lightning.destination import Destination, choose_destination
 from feedwatch.hooks.lightning.loops import LoopWraps
 from feedwatch.hooks.lightning.pipeline import TrainPipeline
 from feedwatch.hooks.lightning.run_facts import read_run_facts
 from feedwatch.hooks.lightning.steps import StepMarks
+from feedwatch.hooks.lightning.synchronises import name_of_sync
 from feedwatch.hooks.lightning.tap import ActionTap
 from feedwatch.hooks.lightning.undo import Undo
 from feedwatch.hooks.torch.device_clock import DeviceClock
@@ -23,6 +25,10 @@ from feedwatch.probe.host import HostProbe
 from feedwatch.report.console import print_summary
 from feedwatch.session import FactPatch, Session
 from feedwatch.settings import Settings
+
+# After so many trained batches an action that was never named is missing, not late.
+ENOUGH_STEPS: Final = 3
+LISTENED: Final = {INPUT: "train_dataloader_next", COMPUTE: "run_training_batch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,10 @@ class Observer:
         loops.install(trainer, self._undo)
         self.pipeline.install(trainer, loops, self._undo)
         ActionTap(self.marks, self._guard).install(trainer.profiler, self._undo)
+        self._guard.run(watch_loggers, trainer, self.marks, self._guard, self._undo)
         session.each_window("the host's figures", self._read_host)
         session.each_window("the loader's figures", self.pipeline.read)
+        session.each_window("the callbacks' times", self._read_run)
 
     def backward_begin(self) -> None:
         if self._device is not None:
@@ -83,6 +91,7 @@ class Observer:
             print_summary(report, Console(stderr=True), str(self.destination.directory))
         for outbox in self.destination.outboxes:
             outbox.drain()
+        self._trainer = None  # nothing of ours keeps a model or its loader alive
         return report
 
     def _trained(self, batch: Any) -> None:
@@ -107,6 +116,21 @@ class Observer:
 
     def _read_host(self) -> FactPatch:
         return {"host": self._host.sample()}
+
+    def _read_run(self) -> FactPatch:
+        self._say_unseen()
+        patch: dict[str, Any] = {"callbacks": times(self.marks)}
+        if self._device is not None:
+            name = name_of_sync(self._trainer, self._device.syncs.place)
+            patch["run"] = replace(self.session.facts.run, synchronises=name)
+        return patch
+
+    def _say_unseen(self) -> None:
+        """A Lightning that no longer names what we listen for: that phase is off, and said by name."""
+        if self.marks.ended >= ENOUGH_STEPS:
+            for category, action in LISTENED.items():
+                if category not in self.marks.seen:
+                    self._missing(f"profiler action {action}")
 
     def _missing(self, name: str) -> None:
         version = self.session.facts.run.version

@@ -43,6 +43,7 @@ class StepMarks:
         self.step = 0  # batches trained so far, resumed ones included
         self.steps = 0  # of this fit
         self.partial = 0
+        self.ended = 0  # calls of on_train_batch_end
         self.samples: int | None = None
         self.seen: set[int] = set()  # categories that this Lightning really marks
         self.totals_ns = [0] * len(NAMES)
@@ -126,6 +127,7 @@ class StepMarks:
     def trained(self, samples: int | None) -> None:
         """From `on_train_batch_end`."""
         self._trained = True
+        self.ended += 1
         self.samples = samples
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.lightning.bystanders import CALLBACK
 from feedwatch.hooks.lightning.categories import CHECKPOINT, COMPUTE, H2D, INPUT
 from feedwatch.hooks.lightning.steps import StepMarks
 from feedwatch.hooks.lightning.undo import Undo
@@ -122,7 +123,7 @@ class ActionTap:
             return self._span_in(CHECKPOINT)
         if name.startswith("[Callback]"):
             short = callback_name(name)
-            return None if short == OWN_NAME else self._span_in(marks.ledger.category(f"callback {short}"))
+            return None if short == OWN_NAME else self._span_in(marks.ledger.category(CALLBACK + short))
         return None
 
     def _span_in(self, category: int) -> Span:

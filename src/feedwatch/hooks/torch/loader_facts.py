@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from feedwatch.hooks.torch.dataset_facts import in_memory, read_dataset
+from feedwatch.hooks.torch.dataset_facts import in_memory
 from feedwatch.hooks.torch.fetch_watch import FetchWatch
 from feedwatch.hooks.torch.loader_watch import LoaderWatch
 from feedwatch.hooks.torch.worker_times import fold_workers
@@ -67,7 +67,7 @@ def _item_ms(load_ms: float | None, collate_ms: float | None, batch_size: int | 
 
 
 def _with_dataset(watch: LoaderWatch, facts: LoaderFacts, batch: BatchFacts | None) -> LoaderFacts:
-    held = read_dataset(getattr(watch.loader, "dataset", None))
+    held = watch.dataset
     item_bytes = batch.size_bytes / facts.batch_size if batch is not None and facts.batch_size else None
     return replace(
         facts,

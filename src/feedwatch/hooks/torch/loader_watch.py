@@ -3,9 +3,10 @@
 from time import perf_counter_ns
 from typing import Any
 
+from feedwatch.hooks.torch.dataset_facts import DatasetFacts, read_dataset
 from feedwatch.hooks.torch.loader_settings import read_settings
-from feedwatch.hooks.torch.worker_tap import CollateTap
 from feedwatch.hooks.torch.worker_table import WorkerTable
+from feedwatch.hooks.torch.worker_tap import CollateTap
 from feedwatch.model.pipeline import LoaderFacts
 
 
@@ -13,15 +14,16 @@ class LoaderWatch:
     """Made before the loader's workers start: later ones carry no tap."""
 
     def __init__(self, loader: Any) -> None:
-        self.loader = loader
+        self._loader = loader
         self.settings: LoaderFacts = read_settings(loader)
+        self.dataset: DatasetFacts = read_dataset(getattr(loader, "dataset", None))
         self.table: WorkerTable | None = None
         self.local: LocalCollateTap | None = None
         self.ended = False
         self._tap: Any = None
 
     def install(self) -> None:
-        collate = getattr(self.loader, "collate_fn", None)
+        collate = getattr(self._loader, "collate_fn", None)
         if collate is None or isinstance(collate, (CollateTap, LocalCollateTap)):
             return
         if self.settings.num_workers:
@@ -30,15 +32,17 @@ class LoaderWatch:
             self._tap = CollateTap(self.table, collate)
         else:
             self._tap = self.local = LocalCollateTap(collate)
-        self.loader.collate_fn = self._tap
+        self._loader.collate_fn = self._tap
 
     def end(self) -> None:
         """The figures stay readable; the loader forgets us."""
         if self.ended:
             return
         self.ended = True
-        if self._tap is not None and self.loader.collate_fn is self._tap:
-            self.loader.collate_fn = self._tap.collate
+        loader, self._loader = self._loader, None  # its workers live as long as somebody holds it
+        if self._tap is not None and loader.collate_fn is self._tap:
+            loader.collate_fn = self._tap.collate
+        self._tap = None
         if self.table is not None:
             self.table.unlink()
 

@@ -3,6 +3,7 @@
 Private names of torch: when one is missing the gauge is off, and says so with None. `len` and `qsize` take no lock.
 """
 
+import weakref
 from typing import Any, Final
 
 from feedwatch.measure.sketch import Sketch
@@ -13,7 +14,7 @@ STALL_NS: Final = 10_000_000
 
 class QueueGauge:
     def __init__(self) -> None:
-        self._iterators: list[Any] = []
+        self._iterators: list[weakref.ref[Any]] = []
         self._ready = self._later_ready = False
         self._looked = False
         self.looks = self.found_ready = 0
@@ -21,15 +22,15 @@ class QueueGauge:
         self.delivery_ns = Sketch()
 
     def look_at(self, iterators: list[Any]) -> None:
-        self._iterators = [each for each in iterators if _readable(each)]
+        # Weak: workers are shut down when their iterator's last reference goes, and it must not be ours.
+        self._iterators = [weakref.ref(each) for each in iterators if _readable(each)]
 
     def before_fetch(self) -> None:
-        self._looked = bool(self._iterators)
-        if not self._looked:
-            return
+        alive = [iterator for iterator in (each() for each in self._iterators) if iterator is not None]
+        self._looked = bool(alive)
         self._ready = True
         self._later_ready = False
-        for iterator in self._iterators:
+        for iterator in alive:
             ready, later = _look(iterator)
             self._ready = self._ready and ready
             self._later_ready = self._later_ready or later

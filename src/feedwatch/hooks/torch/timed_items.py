@@ -1,4 +1,4 @@
-"""Times of single items: for one fetch, the fetcher's dataset is asked through a stand-in that only looks at the clock."""
+"""Times of single items: for one fetch the fetcher asks a stand-in for its dataset, which only looks at the clock."""
 
 from collections.abc import Iterator
 from time import perf_counter_ns

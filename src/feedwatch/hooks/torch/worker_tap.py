@@ -104,7 +104,7 @@ def fingerprint(data: Any) -> int:
     except (TypeError, ValueError, RuntimeError):
         return -1
     # A constant batch looks the same everywhere and proves nothing.
-    return -1 if raw.size < 8 or bool((raw == raw[0]).all()) else zlib.crc32(raw) + 1
+    return -1 if raw.size < 8 or bool((raw == raw[0]).all()) else zlib.crc32(raw.tobytes()) + 1
 
 
 _recorder: WorkerRecorder | None = None
