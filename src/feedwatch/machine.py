@@ -2,28 +2,40 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from feedwatch.measure.clock import Clock
 from feedwatch.model.facts import RunFacts
 from feedwatch.probe.host import HostProbe
 from feedwatch.probe.nvml import NvmlProbe
 
 
+# CPU use over a few milliseconds (the last digest comes right behind the last window) says nothing.
+MIN_SAMPLE_SECONDS: Final = 0.5
+
+
 class Machine:
     """Nothing is alive before `start`; `read` runs on the sink's thread."""
 
-    def __init__(self, run: RunFacts, note: Callable[[str], None]) -> None:
+    def __init__(self, run: RunFacts, note: Callable[[str], None], clock: Clock) -> None:
         self._note = note
+        self._clock = clock
         self._host = HostProbe()
+        self._sampled_ns = 0
         self._nvml = NvmlProbe(_index(run.device)) if run.device_kind == "cuda" else None
 
     def start(self) -> None:
         self._host.sample()  # the first sample only sets the marks that the next ones speak of
+        self._sampled_ns = self._clock.now_ns()
         if self._nvml is not None:
             self._nvml.start()
 
     def read(self) -> Mapping[str, Any]:
-        seen: dict[str, Any] = {"host": self._host.sample()}
+        seen: dict[str, Any] = {}
+        now_ns = self._clock.now_ns()
+        if now_ns - self._sampled_ns >= MIN_SAMPLE_SECONDS * 1e9:
+            self._sampled_ns = now_ns
+            seen["host"] = self._host.sample()
         if self._nvml is not None:
             device = self._nvml.facts()
             if device is not None:

@@ -44,7 +44,7 @@ class Session:
         self._desk = desk
         self._said: set[str] = set()
         self._closed = False
-        self._machine = Machine(facts.run, self.note)
+        self._machine = Machine(facts.run, self.note, clock)
         self._sink: Sink[Slice] = Sink(self._digest, Guard("the report writer", self.note))
         self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
         Guard("the machine's figures", self.note).run(self._machine.start)
