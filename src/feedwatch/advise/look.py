@@ -7,10 +7,14 @@ from feedwatch.advise.step_model import StepTimes, cpu_budget, step_times
 from feedwatch.model.pipeline import LoaderFacts, TfDataFacts, TfStage
 from feedwatch.model.verdict import Bound
 
+PASSING: Final = ("Repeat", "Take", "Skip", "Options", "AssertCardinality", "Restructured", "Variant", "Shard")
 # The last tenth of a budget is never used: kernel, interrupts and the measuring itself take it.
 SATURATED_SHARE: Final = 0.9
 # Workers that wait a fifth of their busy time for a core are too many for the cores, whatever the totals say.
 CORE_WAIT_SHARE: Final = 0.2
+
+# A process whose interpreter is the limit keeps one CPU busy while it waits for batches; one that sleeps does not.
+GIL_CPU_SHARE: Final = 0.6
 
 
 class LoaderLook(NamedTuple):
@@ -66,8 +70,7 @@ def load_cpu_ms(loader: LoaderFacts, batch_load_ms: float) -> float:
 
 def last_working_stage(data: TfDataFacts) -> TfStage:
     """The last stage that does something: repeat, take and options only pass elements on."""
-    passing = {"Repeat", "Take", "Skip", "Options", "AssertCardinality", "Model", "Root"}
-    working = [stage for stage in data.stages if stage.op not in passing]
+    working = [stage for stage in data.stages if stage.op not in PASSING]
     return working[-1] if working else data.stages[-1]
 
 
@@ -89,12 +92,8 @@ def lanes(stage: TfStage) -> int:
     return stage.parallelism if stage.parallelism is not None and stage.parallelism > 0 else 1
 
 
-# A process whose interpreter is the limit keeps one CPU busy while it waits for batches; one that sleeps does not.
-GIL_CPU_SHARE: Final = 0.6
-
-
 def is_python(stage: TfStage) -> bool:
-    return stage.python is True or stage.op in ("Generator", "FromGenerator")
+    return stage.python is True or stage.op == "FromGenerator"
 
 
 def python_is_limit(case: Case, stage: TfStage) -> bool | None:

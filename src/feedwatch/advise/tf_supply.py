@@ -16,8 +16,13 @@ DOMINANT_SHARE: Final = 0.5
 
 
 def works_ahead(data: TfDataFacts) -> bool:
-    """A prefetch at the end lets the pipeline run while the step computes."""
-    return data.keras_prefetch or last_working_stage(data).op == "Prefetch"
+    """A prefetch at the end lets the pipeline run while the step computes.
+
+    tf.data's optimiser may inject one, or fuse stages into one that works ahead: what runs counts first.
+    """
+    if data.keras_prefetch or data.works_ahead is not None:
+        return data.keras_prefetch or bool(data.works_ahead)
+    return last_working_stage(data).op == "Prefetch"
 
 
 def stage_share(data: TfDataFacts, stage: TfStage) -> float | None:

@@ -31,8 +31,8 @@ class DeviceTransfers:
     step_ns: float | None = None  # mean
     busy_per_step_ns: float | None = None  # mean over the steps, as the two below
     exposed_per_step_ns: float | None = None  # only what lies inside steps
-    to_host: CopyTotals | None = None  # copies back, device to host; None where nobody looked
     bytes_per_step: float | None = None
+    to_host: CopyTotals | None = None  # copies back, device to host; None where nobody looked
 
     @property
     def exposed_ns(self) -> float:

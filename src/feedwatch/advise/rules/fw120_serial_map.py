@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, python_is_limit, slowest_stage, starved_tf_data
+from feedwatch.advise.look import TfLook, lanes, python_is_limit, slowest_stage, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import cpu_budget
@@ -18,22 +18,22 @@ from feedwatch.model.verdict import Bound
 def check(case: Case) -> Evidence | None:
     look, budget = starved_tf_data(case), cpu_budget(case)
     stage = None if look is None else _serial_map(case, look)
-    lanes = None if look is None else parallel_lanes(case, look.data)
-    if look is None or stage is None or budget is None or lanes is None or lanes < 2:
+    calls = None if look is None else parallel_lanes(case, look.data)
+    if look is None or stage is None or budget is None or calls is None or calls < 2:
         return None
     now_ms = stage.ms_per_batch or 0.0
     return Evidence(
         says=(
             f"{place(stage)} takes {ms(now_ms)} per batch, one element at a time; the rest of the step takes "
             f"{ms(look.times.rest_ms)}. {count(budget, 'CPU')} for this process could handle "
-            f"{count(lanes, 'element')} at once."
+            f"{count(calls, 'element')} at once."
         ),
         numbers={
             "map_ms": now_ms,
             "rest_ms": look.times.rest_ms,
             "wait_ms": look.times.wait_ms,
             "cpu_budget": budget,
-            "parallel_calls": float(lanes),
+            "parallel_calls": float(calls),
         },
         blanks={"function": function_name(stage), "comment": comment(stage), "place": place(stage)},
     )
@@ -44,17 +44,20 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     stage = None if look is None else _serial_map(case, look)
     if look is None or stage is None:
         return None
-    lanes = evidence.numbers["parallel_calls"]
+    calls = evidence.numbers["parallel_calls"]
     because = (
-        f"{lanes:.0f} parallel calls take {ms((stage.ms_per_batch or 0.0) / lanes)} per batch instead of "
+        f"{calls:.0f} parallel calls take {ms((stage.ms_per_batch or 0.0) / calls)} per batch instead of "
         f"{ms(stage.ms_per_batch or 0.0)}; the rest of the step needs {ms(look.times.rest_ms)}"
     )
-    return changed_gain(case, look, stage, lanes=lanes, left=(1.0, 1.0), because=because)
+    return changed_gain(case, look, stage, lanes=calls, left=(1.0, 1.0), because=because)
 
 
 def _serial_map(case: Case, look: TfLook) -> TfStage | None:
     stage = slowest_stage(look.data)
     if stage is None or stage.op != "Map" or stage.parallelism is not None:
+        return None
+    # tf.data's optimiser may have made it parallel by itself: what runs counts, not what is written.
+    if stage.tunable or lanes(stage) > 1:
         return None
     # Python that computes holds the interpreter's lock: parallel calls would take turns.
     return None if python_is_limit(case, stage) is not False else stage

@@ -26,7 +26,7 @@ def check(case: Case) -> Evidence | None:
     if look is None or stage is None or budget is None:
         return None
     now_ms = stage.ms_per_batch or 0.0
-    kind = "the generator" if stage.op.endswith("Generator") else "Python inside the map"
+    kind = "the generator" if stage.op == "FromGenerator" else "Python inside the map"
     return Evidence(
         says=(
             f"{place(stage)} is {kind}: {ms(now_ms)} per batch, the rest of the step takes {ms(look.times.rest_ms)}. "

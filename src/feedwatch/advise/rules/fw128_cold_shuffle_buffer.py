@@ -87,7 +87,7 @@ _WORK: Final = (
     "Interleave",
     "ParallelInterleave",
     "FlatMap",
-    "Generator",
+    "FromGenerator",
 )
 
 RULE: Final = Rule(

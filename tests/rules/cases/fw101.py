@@ -1,0 +1,23 @@
+"""Cases for FW101."""
+
+from tests.rules.build import case, host, loader, window
+
+FIRES = {
+    "one process loads and trains": case(window(212, 180), loader=loader(num_workers=0, prefetch_factor=None)),
+    "the wait is the load when nothing was measured inside": case(window(), loader=loader(num_workers=0, load_ms=None)),
+    "training runs on the same CPUs": case(
+        window(60, 30), loader=loader(num_workers=0, load_ms=30.0), host_facts=host(cpu_budget=2.0, cpu_used=1.1)
+    ),
+}
+SILENT = {
+    "healthy": case(window(100, 1), loader=loader(num_workers=0, load_ms=1.0)),
+    "it has workers": case(window(), loader=loader(num_workers=2)),
+    "the only CPU is busy already": case(
+        window(60, 30), loader=loader(num_workers=0, load_ms=30.0), host_facts=host(cpu_budget=1.0, cpu_used=1.0)
+    ),
+}
+UNKNOWN = {
+    "no CPU budget": case(window(), loader=loader(num_workers=0), host_facts=host(cpu_budget=None)),
+    "no loader": case(window()),
+    "no steps": case(None, loader=loader(num_workers=0)),
+}

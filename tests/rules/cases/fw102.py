@@ -1,0 +1,27 @@
+"""Cases for FW102."""
+
+from tests.rules.build import case, host, loader, torch_run, window
+
+FIRES = {
+    "two workers for six": case(window(92, 60), loader=loader(num_workers=2, load_ms=180.0)),
+    "four ranks share the CPUs": case(
+        window(92, 60), loader=loader(num_workers=2, load_ms=180.0), of=torch_run(local_ranks=2, world_size=2)
+    ),
+    "workers that sleep may outnumber the CPUs": case(
+        window(40, 30),
+        loader=loader(num_workers=2, load_ms=80.0, cpu_share=0.05, blocked_share=0.93),
+        host_facts=host(cpu_budget=4.0, cpu_used=0.6),
+    ),
+}
+SILENT = {
+    "healthy": case(window(100, 1), loader=loader(load_ms=150.0)),
+    "no CPU is left": case(window(92, 60), loader=loader(load_ms=180.0), host_facts=host(cpu_budget=2.0, cpu_used=2.0)),
+    "workers wait for a core": case(window(92, 60), loader=loader(load_ms=180.0, core_wait_share=0.4)),
+    "the workers keep up on average": case(window(100, 30), loader=loader(load_ms=100.0)),
+    "no workers at all": case(window(), loader=loader(num_workers=0)),
+}
+UNKNOWN = {
+    "load not measured": case(window(92, 60), loader=loader(load_ms=None)),
+    "CPU use not measured": case(window(92, 60), loader=loader(core_wait_share=None), host_facts=host(cpu_used=None)),
+    "no CPU budget": case(window(92, 60), loader=loader(), host_facts=host(cpu_budget=None)),
+}

@@ -1,0 +1,26 @@
+"""Cases for FW203."""
+
+from tests.rules.build import batch, case, cuda, keras_run, loader, stage, tf_data, transfers, window
+
+FAST = loader(load_ms=20.0, num_workers=4, pin_memory=True)
+
+FIRES = {
+    "pinned and alone": case(window(50, 0.1), loader=FAST, of=cuda(), transfers=transfers(kind="pinned")),
+    "TensorFlow": case(
+        window(50, 0.1),
+        tf=tf_data(stage("TFRecord", 1.0), stage("Prefetch", 0.1)),
+        of=keras_run(device_kind="cuda"),
+        transfers=transfers(kind="pinned"),
+    ),
+}
+SILENT = {
+    "most of it is hidden": case(
+        window(50, 0.1), loader=FAST, of=cuda(), transfers=transfers(kind="pinned", copy_ms=20.0, hidden_ms=14.0)
+    ),
+    "pageable": case(window(50, 0.1), loader=FAST, of=cuda(), transfers=transfers(), batch=batch()),
+}
+UNKNOWN = {
+    "no profiler window": case(
+        window(50, 0.1, h2d_ms=10.0, starved_ms=0.1), loader=FAST, of=cuda(), batch=batch(pinned=True)
+    )
+}

@@ -1,0 +1,111 @@
+"""Runs of every kind, also such as no machine would produce: advice has to hold for all of them."""
+
+from hypothesis import strategies as st
+
+from tests.rules.build import (
+    Clumps,
+    DeviceFacts,
+    EpochBoundaries,
+    PyDatasetFacts,
+    batch,
+    case,
+    host,
+    keras_run,
+    loader,
+    stage,
+    tf_data,
+    torch_run,
+    transfers,
+    window,
+)
+
+positive = st.floats(0.01, 5000.0)
+share = st.floats(0.0, 1.0)
+flag = st.sampled_from([True, False, None])
+
+
+def maybe(strategy):
+    return st.none() | strategy
+
+
+@st.composite
+def windows(draw):
+    step_ms = draw(st.floats(0.5, 2000.0))
+    wait_ms = step_ms * draw(share)
+    starved = draw(maybe(share))
+    steps = draw(st.integers(1, 500))
+    return window(
+        step_ms, wait_ms, steps=steps, h2d_ms=(step_ms - wait_ms) * draw(share), other_ms=0.0,
+        starved_ms=None if starved is None else starved * wait_ms, batches=steps * draw(st.integers(1, 4)),
+        clumps=Clumps(draw(st.integers(0, steps)), 1, 1, round(wait_ms * 3e6)),
+    )  # fmt: skip
+
+
+hosts = st.builds(
+    host, cpu_budget=maybe(st.floats(0.5, 96.0)), cpu_used=maybe(st.floats(0.0, 96.0)), iowait_share=maybe(share),
+    ram_available_gb=maybe(st.floats(0.1, 500.0)),
+)  # fmt: skip
+
+loaders = st.builds(
+    loader, num_workers=st.integers(0, 32), prefetch_factor=maybe(st.integers(1, 8)), persistent_workers=st.booleans(),
+    pin_memory=st.booleans(), batch_size=maybe(st.integers(1, 1024)), load_ms=maybe(positive), cpu_share=maybe(share),
+    core_wait_share=maybe(share), blocked_share=maybe(share), item_ms=maybe(st.floats(0.001, 500.0)),
+    item_p99_ms=maybe(st.floats(0.001, 5000.0)), collate_ms=maybe(positive), custom_collate=st.sampled_from([None, "pad"]),
+    in_memory=flag, static_items=flag, device_tensors=flag, iterable=st.booleans(), workers_repeat_items=flag,
+    dataset_bytes=maybe(st.integers(1, 10**11)), batched_getitems=st.booleans(),
+)  # fmt: skip
+
+OPS = ["FromTensorSlices", "TFRecord", "FromGenerator", "Map", "ParallelMap", "Shuffle", "Cache", "Batch", "Interleave", "ParallelInterleave", "Prefetch", "Repeat"]  # fmt: skip
+
+
+@st.composite
+def stages(draw):
+    op = draw(st.sampled_from(OPS))
+    parallel = op.startswith("Parallel")
+    return stage(
+        op, draw(maybe(positive)), parallelism=draw(st.sampled_from([-1, 2, 4])) if parallel else None,
+        parallelism_now=draw(maybe(st.integers(1, 32))) if parallel else None, python=draw(flag), random=draw(flag),
+        opens_files=draw(flag), spread=draw(maybe(st.floats(1.0, 20.0))), buffer_size=draw(maybe(st.integers(1, 10**5))),
+        elements=draw(maybe(st.integers(0, 10**6))),
+    )  # fmt: skip
+
+
+pipelines = st.builds(
+    lambda parts, **changes: tf_data(*parts, **changes), st.lists(stages(), min_size=1, max_size=6), works_ahead=flag,
+    elements_per_batch=maybe(st.integers(1, 1024)), epoch_bytes=maybe(st.integers(1, 10**10)), from_memory=flag,
+    file_count=maybe(st.integers(1, 10**6)), cpu_budget=maybe(st.integers(1, 96)), keras_prefetch=st.booleans(),
+)  # fmt: skip
+
+pydatasets = st.builds(
+    PyDatasetFacts, class_name=st.just("Photos"), workers=st.integers(0, 8), use_multiprocessing=st.booleans(),
+    max_queue_size=st.integers(1, 20), item_ms=maybe(positive), cpu_share=maybe(share),
+)  # fmt: skip
+
+copies = st.builds(
+    transfers, copy_ms=st.floats(0.0, 100.0), hidden_ms=st.floats(0.0, 100.0), kind=st.sampled_from(["pinned", "pageable", "unknown"]),
+    copies=st.integers(1, 500), mb=st.floats(0.001, 500.0), idle=share,
+)  # fmt: skip
+
+devices = st.builds(
+    DeviceFacts, memory_free_bytes=maybe(st.integers(0, 10**11)), memory_used_share=maybe(share),
+    memory_total_bytes=maybe(st.integers(1, 10**11)), max_link_gb_per_s=maybe(st.floats(1.0, 64.0)),
+)  # fmt: skip
+
+epochs = st.builds(
+    EpochBoundaries, count=st.integers(0, 50), median_ms=maybe(positive), share=maybe(share), loader_start_ms=maybe(positive),
+    first_fetch_ms=maybe(positive),
+)  # fmt: skip
+
+
+@st.composite
+def runs(draw):
+    source = draw(st.sampled_from(["loader", "tf", "pydataset", "generator"]))
+    kind = draw(st.sampled_from(["cpu", "cuda"]))
+    facts = {"device_kind": kind, "local_ranks": draw(st.integers(1, 8)), "precision": draw(st.sampled_from([None, "32-true", "bf16-mixed"])), "tensor_cores": draw(flag)}  # fmt: skip
+    return case(
+        draw(windows()), of=torch_run(**facts) if source == "loader" else keras_run(run_eagerly=draw(flag), **facts),
+        host_facts=draw(hosts), loader=draw(loaders) if source == "loader" else None, tf=draw(pipelines) if source == "tf" else None,
+        pydataset=draw(pydatasets) if source == "pydataset" else None, kind="generator" if source == "generator" else "unknown",
+        transfers=draw(maybe(copies)), device=draw(maybe(devices)), boundaries=draw(epochs),
+        batch=draw(maybe(st.builds(batch, tensors=st.integers(1, 200), pinned=flag, integral_floats=flag))),
+    )  # fmt: skip

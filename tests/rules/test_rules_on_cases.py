@@ -1,0 +1,85 @@
+"""Every rule fires where it should, and is silent where it should, or where a fact is missing."""
+
+import ast
+from importlib import import_module
+
+import pytest
+
+from feedwatch.advise.engine import advise
+from feedwatch.advise.registry import RULES
+
+CASES = {rule.code: import_module(f"tests.rules.cases.{rule.code.lower()}") for rule in RULES}
+
+
+def each(kind):
+    return [
+        pytest.param(rule, case, id=f"{rule.code} {name}")
+        for rule in RULES
+        for name, case in getattr(CASES[rule.code], kind).items()
+    ]
+
+
+def codes(case):
+    return [finding.code for finding in advise(case).findings]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_a_rule_has_cases_of_all_three_kinds(rule):
+    module = CASES[rule.code]
+    assert module.FIRES
+    assert module.SILENT
+    assert module.UNKNOWN
+
+
+@pytest.mark.parametrize(("rule", "case"), each("FIRES"))
+def test_it_fires(rule, case):
+    assert rule.check(case) is not None
+    assert rule.code in codes(case)
+
+
+@pytest.mark.parametrize(("rule", "case"), each("SILENT"))
+def test_it_is_silent(rule, case):
+    assert rule.code not in codes(case)
+
+
+@pytest.mark.parametrize(("rule", "case"), each("UNKNOWN"))
+def test_a_missing_fact_silences_it(rule, case):
+    assert rule.check(case) is None
+
+
+@pytest.mark.parametrize(("rule", "case"), each("FIRES"))
+def test_the_fix_is_filled_in_and_compiles(rule, case):
+    finding = next(one for one in advise(case).findings if one.code == rule.code)
+    assert finding.fix.before.strip()
+    assert finding.fix.after.strip()
+    for text in (finding.title, finding.why):
+        assert text.strip()
+        assert "None" not in text
+    ast.parse(finding.fix.before)
+    ast.parse(finding.fix.after)
+
+
+@pytest.mark.parametrize(("rule", "case"), each("FIRES"))
+def test_evidence_and_gain_are_finite_numbers_with_a_reason(rule, case):
+    finding = next(one for one in advise(case).findings if one.code == rule.code)
+    assert finding.evidence
+    assert all(
+        isinstance(value, float) and value == value and abs(value) != float("inf")
+        for value in finding.evidence.values()
+    )
+    if finding.gain is not None:
+        assert 1.0 <= finding.gain.low <= finding.gain.high < 1001
+        assert finding.gain.because
+
+
+HEALTHY = [
+    pytest.param(case, id=f"{rule.code} {name}")
+    for rule in RULES
+    for name, case in CASES[rule.code].SILENT.items()
+    if name == "healthy"
+]
+
+
+@pytest.mark.parametrize("case", HEALTHY)
+def test_a_healthy_run_gets_no_advice_at_all(case):
+    assert codes(case) == []
