@@ -17,6 +17,14 @@ NS_PER_US: Final = 1000.0
 # are repaired, then (for a path that ends in one) all of them.
 _ESCAPE: Final = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _LONGEST_ESCAPE: Final = 6
+# Most of a file are operators, Python frames, calls and arrows between them, written by Kineto with these keys first.
+# Neither pattern can match inside a text: a quote in there is escaped.
+_UNWANTED: Final = re.compile(
+    r'\{\s*"ph":\s*"(?:[^"X]"|X",\s*"cat":\s*"'
+    r"(?:cpu_op|Operator|python_function|user_annotation|gpu_user_annotation|cuda_runtime|cuda_driver|Runtime|overhead)"
+    r'",\s*"name":\s*"(?!ProfilerStep#)(?![^"]*DataLoader))'
+)
+_NEXT_EVENT: Final = re.compile(r'\}\s*,\s*(?=\{\s*"ph":)')
 
 Repair = Callable[[Iterator[str]], Iterator[str]]
 
@@ -35,7 +43,7 @@ def read_kineto(source: TraceSource) -> Timeline:
 
 def _attempt(source: TraceSource, repair: Repair) -> Timeline | TraceError:
     try:
-        return _read(JsonStream(repair(_characters(source))))
+        return _read(JsonStream(repair(_characters(source)), _UNWANTED, _NEXT_EVENT))
     except TraceError as error:
         return error
 
