@@ -29,13 +29,15 @@ class PipelineReader:
         """`fetch_ms`: mean of a fetch that makes its batch itself, nothing running ahead."""
         self._adapter = epoch_iterator.data_adapter
         self._kind = _KINDS.get(type(self._adapter).__name__, "unknown")
+        self._backend = backend
         self._fetch_ms = fetch_ms
         self._tf = _tf_pipeline(epoch_iterator, self._adapter, self._kind, backend, say)
         enqueuer = getattr(self._adapter, "enqueuer", None)
         self._gauge = None if enqueuer is None else QueueGauge(enqueuer)
 
     def iterator(self, iterator: Any) -> None:
-        if self._tf is not None:
+        # Elsewhere Keras hides tf.data's iterator in a generator, and there is no model to read.
+        if self._tf is not None and self._backend == "tensorflow":
             self._tf.iterator(iterator)
 
     def look(self) -> None:

@@ -11,7 +11,10 @@ class QueueGauge:
 
     def look(self) -> None:
         """Keras queues promises: only those that are fulfilled are batches."""
-        waiting = list(self._enqueuer.future_queue.queue)
+        try:
+            waiting = list(self._enqueuer.future_queue.queue)
+        except RuntimeError:  # a worker put one in while we looked; the next look will do
+            return
         ready = sum(1 for promise in waiting if hasattr(promise, "ready") and promise.ready())
         self._looks += 1
         self._found_ready += ready > 0 or not self._enqueuer.ready_queue.empty()

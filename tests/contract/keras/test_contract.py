@@ -1,0 +1,81 @@
+"""Training with FeedWatch is the same training: every row of cases.py, without and with, in a process per group."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CASES = (Path(__file__).parent / "cases.py").read_text()
+
+
+def _rows():
+    """The table is read, not imported: importing it would bring Keras with one backend into this process."""
+    groups, rows = (), []
+    for line in CASES.splitlines():
+        if line.startswith("@case("):
+            groups = tuple(part.strip(' "') for part in line[len("@case(") : -1].split(","))
+        elif line.startswith("def ") and groups:
+            rows.extend((group, line[4 : line.index("(")]) for group in groups)
+            groups = ()
+    return sorted(rows)
+
+
+@functools.cache
+def _results(group):
+    environment = {**os.environ, "FEEDWATCH_STRICT": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    environment["PYTHONPATH"] = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.contract.keras.run_cases", group],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        env=environment,
+        cwd=ROOT,
+    )
+    lines = [line[len("RESULT ") :] for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    found = {result["name"]: result for result in map(json.loads, lines)}
+    assert found, done.stderr[-3000:]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("group", "name"), _rows())
+def test_fit_is_the_same_with_and_without(group, name):
+    result = _results(group)[name]
+    assert "error" not in result, result.get("error")
+    assert all(result["same"].values()), result["same"]
+    assert result["status"] == "finished"
+    assert result["batches"] == result["expected_batches"]
+    assert result["last_step"] == result["iterations"]
+    assert result["wait_measured"]
+    assert result["train_function"], "a wrapper was left on the model"
+    assert result["threads"] == []
+    if group != "determinism":
+        assert result["dropped"] == 0
+
+
+@pytest.mark.slow
+def test_op_determinism_falls_back_to_the_passive_estimate_and_says_so():
+    result = _results("determinism")["deterministic_ops"]
+    assert any("op determinism" in note for note in result["notes"])
+    assert result["measured"] > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("arrays", "arrays"),
+        ("tf_data_with_shuffle_and_dropout", "tf.data"),
+        ("generator_that_ends", "generator"),
+        ("pydataset", "pydataset"),
+    ],
+)
+@pytest.mark.parametrize("group", ["tensorflow", "torch", "jax"])
+def test_the_kind_of_data_is_named(group, name, kind):
+    assert _results(group)[name]["kind"] == kind
