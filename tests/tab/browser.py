@@ -35,13 +35,18 @@ class Tab:
         compare: tuple[str, ...] = (),
         dark: bool = False,
         size: tuple[int, int] = (1440, 1000),
+        alone: bool = False,
     ) -> Any:
-        """The tab's frame, once it has drawn something."""
+        """The tab's frame in the whole of TensorBoard, once it has drawn something."""
         self._new_page(dark, size)
         view = [("p.feedwatch.run", run)] if run is not None else []
         hash_ = "&".join(
             filter(None, ["feedwatch", urlencode(view + [("p.feedwatch.compare", name) for name in compare])])
         )
+        if alone:
+            self.page.goto(f"{url}/data/plugin_entry.html?name=feedwatch#{hash_}")
+            self.page.locator("main").wait_for(timeout=30_000)
+            return self.page
         self.page.goto(f"{url}/?darkMode={str(dark).lower()}#{hash_}")
         frame = self.page.frame_locator("iframe").first
         frame.locator("main").wait_for(timeout=30_000)
@@ -51,6 +56,10 @@ class Tab:
         self._new_page(dark, (1440, 1000))
         self.page.goto(path.as_uri())
         self.page.locator("main").wait_for(timeout=10_000)
+        return self.page
+
+    def blank(self) -> Any:
+        self._new_page(dark=False, size=(800, 600))
         return self.page
 
     def _new_page(self, dark: bool, size: tuple[int, int]) -> None:

@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from feedwatch.report import front_end
+
 from . import reports
 from .event_files import write_report
 from .tensorboards import served, wsgi
@@ -128,7 +130,7 @@ def test_an_unreadable_report_does_not_hide_the_others(tab, tmp_path):
     write_report(tmp_path / "broken", b"\x00 nothing")
     write_report(tmp_path / "good", reports.healthy())
     with served(wsgi(tmp_path)) as url:
-        frame = tab.open(url, "broken")
+        frame = tab.open(url, "broken", alone=True)
         expect(frame.locator("main")).to_contain_text("This run's report is damaged")
         frame.locator(".run button", has_text="good").click()
         expect(frame.get_by_role("heading", level=1)).to_have_text("The GPU is busy: input is not the limit")
@@ -138,7 +140,7 @@ def test_an_unreadable_report_does_not_hide_the_others(tab, tmp_path):
 def test_a_running_run_updates_by_itself_and_keeps_what_is_open(tab, tmp_path):
     write_report(tmp_path / "run", reports.workers2() | {"status": "running"}, step=100)
     with served(wsgi(tmp_path, reload_s=1)) as url:
-        frame = tab.open(url)
+        frame = tab.open(url, alone=True)
         expect(frame.locator(".chip.live")).to_be_visible(timeout=20_000)
         frame.locator("details.rule summary").first.click()
         later = reports.workers2() | {"status": "running"}
@@ -151,7 +153,7 @@ def test_a_running_run_updates_by_itself_and_keeps_what_is_open(tab, tmp_path):
 
 
 def test_the_copy_button_copies_the_changed_code_only(tab, team_url):
-    frame = tab.open(team_url, "resnet50/workers2")
+    frame = tab.open(team_url, "resnet50/workers2", alone=True)
     frame.get_by_role("button", name="Copy").first.click()
     expect(frame.locator(".copy").first).to_have_text("Copied")
     assert (
@@ -161,7 +163,7 @@ def test_the_copy_button_copies_the_changed_code_only(tab, team_url):
 
 
 def test_the_copy_button_works_where_the_clipboard_is_closed(tab, team_url):
-    frame = tab.open(team_url, "resnet50/workers2")
+    frame = tab.open(team_url, "resnet50/workers2", alone=True)
     frame.locator("body").evaluate(
         "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('closed')); }"
     )
@@ -220,7 +222,7 @@ def test_percent_and_milliseconds_switch_the_chart(tab, team_url):
 
 
 def test_cut_spikes_and_epochs_are_marked(tab, team_url):
-    frame = tab.open(team_url, "resnet50/workers2")
+    frame = tab.open(team_url, "resnet50/workers2", alone=True)
     expect(frame.locator(".cut")).to_have_count(3)
     assert frame.locator(".plot svg text", has_text="epoch").all_text_contents() == ["epoch 1", "epoch 2"]
 
@@ -249,7 +251,7 @@ def test_the_rule_page_opens_in_place(tab, tmp_path):
 
 
 def test_the_keyboard_reaches_everything_and_moves_through_the_chart(tab, team_url):
-    frame = tab.open(team_url, "resnet50/workers2")
+    frame = tab.open(team_url, "resnet50/workers2", alone=True)
     frame.locator(".run button", has_text="workers6").focus()
     tab.page.keyboard.press("Enter")
     expect(frame.get_by_role("heading", level=1)).to_contain_text("19 %")
@@ -266,7 +268,7 @@ def test_the_keyboard_reaches_everything_and_moves_through_the_chart(tab, team_u
 
 
 def test_every_control_has_a_name_and_headings_go_down_one_by_one(tab, team_url):
-    frame = tab.open(team_url, "resnet50/workers2")
+    frame = tab.open(team_url, "resnet50/workers2", alone=True)
     unnamed = frame.locator("button, input, select, summary").evaluate_all(
         "all => all.filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"
     )
@@ -280,7 +282,7 @@ def test_a_reader_sees_that_tensorboard_is_gone(tab, tmp_path):
     write_report(tmp_path / "run", reports.workers2())
     write_report(tmp_path / "other", reports.healthy())
     with served(wsgi(tmp_path)) as url:
-        frame = tab.open(url, "run")
+        frame = tab.open(url, "run", alone=True)
     frame.locator(".run button", has_text="other").click()
     expect(frame.get_by_role("status")).to_contain_text("does not answer", timeout=10_000)
     tab.problems.clear()  # the browser reports the refused connection as an error of the page
@@ -293,28 +295,35 @@ def test_two_hundred_runs_are_on_the_screen_within_a_second(tab, tmp_path):
         frame = tab.open(url)
         expect(frame.locator(".run")).to_have_count(200, timeout=20_000)
         # TensorBoard's own start is not ours to measure: open the tab's frame by itself, with everything read.
-        tab.page.goto(url + "/data/plugin_entry.html?name=feedwatch")
-        shown_ms = tab.page.evaluate(
-            """async () => { while (document.querySelectorAll('.run').length < 200) await new Promise(requestAnimationFrame);
-            return performance.now(); }"""
-        )
-        assert shown_ms < 1500  # 1,000 on a quiet machine; the test command runs beside others
+        assert min(_shown_ms(tab, url) for _ in range(6)) < 1000
 
 
-def test_markdown_and_differences_become_elements_never_html(tab, team_url):
-    frame = tab.open(team_url, "resnet50/workers2")
-    shown = frame.locator("body").evaluate(
-        """async () => { const {markdown} = await import('./markdown.js');
-        const box = document.createElement('div');
-        box.append(...markdown('# T <b>\\n\\n- a `c`\\n- [x](https://e.org/y)\\n\\n```\\n<i>\\n```\\n1. one\\n2. two\\n\\np **s**'));
-        return box.innerHTML; }"""
+def _shown_ms(tab, url) -> float:
+    tab.page.goto("about:blank")
+    tab.page.goto(url + "/data/plugin_entry.html?name=feedwatch")
+    return tab.page.evaluate(
+        """async () => { while (document.querySelectorAll('.run').length < 200 || !document.querySelector('.plot svg'))
+        await new Promise(requestAnimationFrame); return performance.now(); }"""
+    )
+
+
+def test_markdown_and_differences_become_elements_never_html(tab):
+    modules = front_end.script() + "export {markdown, difference};"
+    load = "const m = await import(URL.createObjectURL(new Blob([code], {type: 'text/javascript'})));"
+    page = tab.blank()
+    shown = page.evaluate(
+        """async ([code, words]) => { LOAD const box = document.createElement('div');
+        box.append(...m.markdown(words)); return box.innerHTML; }""".replace("LOAD", load),
+        [modules, "# T <b>\n\n- a `c`\n- [x](https://e.org/y)\n\n```\n<i>\n```\n1. one\n2. two\n\np **s**"],
     )
     assert shown == (
         '<h4>T &lt;b&gt;</h4><ul><li>a <code>c</code></li><li>x<span class="address"> (https://e.org/y)</span></li></ul>'
         '<pre tabindex="0"><code>&lt;i&gt;</code></pre><ol><li>one</li><li>two</li></ol><p>p <strong>s</strong></p>'
-    )  # fmt: skip
-    marks = frame.locator("body").evaluate(
-        """async () => { const {difference} = await import('./difference.js');
-        return difference('a\\nb\\nc', 'a\\nB\\nc\\nd').map(({mark, line}) => mark + line); }"""
+    )
+    marks = page.evaluate(
+        """async (code) => { LOAD return m.difference('a\\nb\\nc', 'a\\nB\\nc\\nd').map(({mark, line}) => mark + line); }""".replace(
+            "LOAD", load
+        ),
+        modules,
     )
     assert marks == [" a", "-b", "+B", " c", "+d"]

@@ -4,16 +4,10 @@ import base64
 import hashlib
 import html
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from feedwatch.report.front_end import SCRIPTS, STYLE, asset, overview, rule_page
-
-# Whole statements of our own modules; a test keeps every module in this form.
-_IMPORT: Final = re.compile(r"^import \{[^}]*\} from '\./[a-z]+\.js';\n", re.MULTILINE)
-_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULTILINE)
-_EXPORT_LIST: Final = re.compile(r"^export \{[^}]*\};\n?", re.MULTILINE)
+from feedwatch.report.front_end import overview, rule_page, script, style_sheet
 
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -35,24 +29,15 @@ _PAGE: Final = """<!DOCTYPE html>
 
 def render_html(reports: Sequence[tuple[str, dict[str, Any]]]) -> str:
     """`reports`: each run's name and its report as JSON. The first name becomes the page's title."""
-    style, script = asset(STYLE).decode(), one_script()
+    style, code = style_sheet(), script() + "start();\n"
     names = ", ".join(name for name, _ in reports)
     return _PAGE.format(
         title=html.escape(f"Feedwatch: {names}" if names else "Feedwatch")[:200],
-        policy=f"default-src 'none'; script-src {_hash_source(script)}; style-src {_hash_source(style)}",
+        policy=f"default-src 'none'; script-src {_hash_source(code)}; style-src {_hash_source(style)}",
         style=style,
-        script=script,
+        script=code,
         data=_embedded(_data(reports)),
     )
-
-
-def one_script() -> str:
-    """All modules behind each other: their names are distinct, so one scope holds them."""
-    parts = []
-    for name in SCRIPTS:
-        source = _IMPORT.sub("", asset(name).decode())
-        parts.append(_EXPORT.sub("", _EXPORT_LIST.sub("", source)))
-    return "\n".join([*parts, "start();\n"])
 
 
 def _data(reports: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from feedwatch.report.front_end import overview
-from feedwatch.tab.reports import decode
+from feedwatch.tab.reports import decode, tidy
 
 # About 60 KB each: 2,000 of them are what a large shared log directory holds.
 MAX_SNAPSHOTS: Final = 2000
@@ -14,8 +14,14 @@ MAX_SNAPSHOTS: Final = 2000
 class Snapshot:
     step: int
     wall_time: float
-    report: dict[str, Any]
     row: dict[str, Any]
+    decoded: dict[str, Any]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Bounded when somebody opens it: doing that for 200 histories would be most of the list's time."""
+        bounded: dict[str, Any] = tidy(self.decoded)
+        return bounded
 
 
 class SnapshotCache:
@@ -26,8 +32,9 @@ class SnapshotCache:
         known = self._snapshots.get(run)
         if known is not None and (known.step, known.wall_time) == (datum.step, datum.wall_time):
             return known
-        report = decode(_payload(datum))
-        snapshot = Snapshot(int(datum.step), float(datum.wall_time), report, overview(run, report))
+        decoded = decode(_payload(datum))
+        row = {**tidy(overview(run, decoded)), "run": run, "step": int(datum.step)}
+        snapshot = Snapshot(int(datum.step), float(datum.wall_time), row, decoded)
         if len(self._snapshots) >= MAX_SNAPSHOTS:
             self._snapshots.pop(next(iter(self._snapshots)), None)
         self._snapshots[run] = snapshot

@@ -4,7 +4,7 @@ so both of its readers, remote log directories and `--path_prefix` work.
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from tensorboard import plugin_util
 from tensorboard.backend import http_util
@@ -17,8 +17,6 @@ from feedwatch.report.event_output import PLUGIN, REPORT_TAG
 from feedwatch.tab import rank_groups
 from feedwatch.tab.cache import Snapshot, SnapshotCache
 
-_CONTENT_TYPES: Final = {"js": "text/javascript", "css": "text/css"}
-
 Route = Callable[[wrappers.Request], wrappers.Response]
 
 
@@ -29,7 +27,8 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         self._provider = context.data_provider
         self._snapshots = SnapshotCache()
         # Read once: a later change on disk cannot change what is served, and no URL reaches the file system.
-        self._assets = {name: front_end.asset(name) for name in (*front_end.SCRIPTS, front_end.STYLE)}
+        self._script = front_end.script() + "export {start as render};\n"
+        self._style = front_end.style_sheet()
 
     def is_active(self) -> bool:
         # TensorBoard itself shows the tab where a series with our plugin name exists.
@@ -39,15 +38,18 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Feedwatch")
 
     def get_plugin_apps(self) -> dict[str, Any]:
-        routes: dict[str, Route] = {"/summary": self._summary, "/report": self._report, "/rule": self._rule}
-        for name, body in self._assets.items():
-            routes["/" + name] = _asset_route(name, body)
+        routes: dict[str, Route] = {
+            "/index.js": lambda request: http_util.Respond(request, self._script, "text/javascript"),
+            "/style.css": lambda request: http_util.Respond(request, self._style, "text/css"),
+            "/summary": self._summary,
+            "/report": self._report,
+            "/rule": self._rule,
+        }
         return {path: wrappers.Request.application(_only_get(route)) for path, route in routes.items()}
 
     def _summary(self, request: wrappers.Request) -> wrappers.Response:
         snapshots = self._read(request, None)
-        rows = [{**snapshot.row, "step": snapshot.step} for snapshot in snapshots.values()]
-        return _json(request, {"runs": rank_groups.grouped(rows)})
+        return _json(request, {"runs": rank_groups.grouped([snapshot.row for snapshot in snapshots.values()])})
 
     def _report(self, request: wrappers.Request) -> wrappers.Response:
         run = request.args.get("run", "")
@@ -58,7 +60,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         if rank_groups.one_of_many(report):
             siblings = self._read(request, None)
             report = rank_groups.with_ranks(run, {name: each.report for name, each in siblings.items()})
-        return _json(request, {"run": run, "row": {**snapshot.row, "step": snapshot.step}, "report": report})
+        return _json(request, {"run": run, "row": snapshot.row, "report": report})
 
     def _rule(self, request: wrappers.Request) -> wrappers.Response:
         code = request.args.get("code", "")
@@ -78,11 +80,6 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         )
         series = {run: tags.get(REPORT_TAG) for run, tags in sorted(tensors.items())}
         return {run: self._snapshots.of(run, data[-1]) for run, data in series.items() if data}
-
-
-def _asset_route(name: str, body: bytes) -> Route:
-    content_type = _CONTENT_TYPES[name.rsplit(".", 1)[1]]
-    return lambda request: http_util.Respond(request, body, content_type)
 
 
 def _only_get(route: Route) -> Route:

@@ -23,7 +23,7 @@ def test_an_uncompressed_report_is_read_too():
 
 
 def test_not_a_number_is_unknown():
-    assert decode(b'{"schema": 1, "a": NaN, "b": [Infinity, -Infinity, 1e999]}') == {
+    assert tidy(decode(b'{"schema": 1, "a": NaN, "b": [Infinity, -Infinity, 1e999]}')) == {
         "schema": 1,
         "a": None,
         "b": [None, None, None],
@@ -74,6 +74,6 @@ def test_a_report_of_any_shape_has_a_line_in_the_list(parts):
     from feedwatch.report.front_end import overview
 
     report = decode(packed({"schema": 1, **parts}))
-    row = overview("run", report)
+    row = tidy(overview("run", report))
     json.dumps(row, allow_nan=False)
     assert row["level"] in {"bad", "warn", "ok", "unknown"}

@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from feedwatch.report.front_end import SCRIPTS, STYLE, asset
-from feedwatch.report.html import one_script
+from feedwatch.report.front_end import SCRIPTS, STYLE, script, source, style_sheet
 
-SOURCES = {name: asset(name).decode() for name in SCRIPTS}
+SOURCES = {name: source(name) for name in SCRIPTS}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -27,8 +26,8 @@ def test_nothing_is_fetched_from_elsewhere(name):
 
 
 def test_the_style_loads_nothing():
-    assert "url(" not in asset(STYLE).decode()
-    assert "@import" not in asset(STYLE).decode()
+    assert "url(" not in style_sheet()
+    assert "@import" not in style_sheet()
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -48,20 +47,20 @@ def test_every_file_in_the_directory_is_on_the_list():
 def test_names_are_distinct_across_modules():
     names = [
         name
-        for source in SOURCES.values()
-        for name in re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", source, re.MULTILINE)
+        for module in SOURCES.values()
+        for name in re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", module, re.MULTILINE)
     ]
     names += [
         name
-        for source in SOURCES.values()
-        for group in re.findall(r"^let (\w+(?:, \w+)*);", source, re.MULTILINE)
+        for module in SOURCES.values()
+        for group in re.findall(r"^let (\w+(?:, \w+)*);", module, re.MULTILINE)
         for name in group.split(", ")[1:]
     ]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
 def test_the_one_script_has_no_import_or_export_left():
-    assert re.findall(r"^\s*(?:import|export)\b", one_script(), re.MULTILINE) == []
+    assert re.findall(r"^\s*(?:import|export)\b", script(), re.MULTILINE) == []
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

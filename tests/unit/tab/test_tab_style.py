@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from feedwatch.report.front_end import STYLE, asset
+from feedwatch.report.front_end import style_sheet
 
 TEXT_PAIRS = [
     *[(ink, paper) for ink in ("fg", "mut") for paper in ("bg", "card", "soft", "code")],
@@ -21,7 +21,7 @@ DRAWN_PAIRS = [(phase, "card") for phase in ("input_wait", "h2d", "compute", "ot
 def palette(theme: str) -> dict[str, str]:
     block = re.search(
         r"^:root" + (r"\.dark" if theme == "dark" else "") + r" \{(.*?)^\}",
-        asset(STYLE).decode(),
+        style_sheet(),
         re.DOTALL | re.MULTILINE,
     )
     assert block is not None
@@ -58,6 +58,6 @@ def test_drawings_reach_three_to_one(theme, ink, paper):
 
 
 def test_every_colour_of_the_page_comes_from_the_palette():
-    rules = asset(STYLE).decode().split("* { box-sizing", 1)[1]
+    rules = style_sheet().split("* { box-sizing", 1)[1]
     stray = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", rules)) - {"#0003", "#feedwatch"}
     assert stray <= {"#6cc893", "#fee"}  # the green dot on dark; "#fee" is the beginning of an id

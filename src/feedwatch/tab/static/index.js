@@ -32,22 +32,32 @@ const actions = {
   baseline(run) { state.baseline = run; render(); },
 };
 
-let seen = '';
+let seen = '', latest = 0;
 
 async function refresh(chosen = false) {
-  try {
-    const rows = await source.runs();
-    if (!rows.some((row) => row.run === state.run)) state.run = firstChoice(rows);
-    const entry = rows.length && !state.compare.length ? await source.report(state.run) : state.entry;
-    Object.assign(state, {rows, entry, problem: null});
-  } catch (problem) {
-    state.problem = text(problem.message) || 'The request failed.';
-  }
+  latest += 1;
+  const turn = latest;
+  const news = await fetchNews();
+  if (turn !== latest) return; // the reader has chosen something else meanwhile
+  Object.assign(state, news);
   const now = JSON.stringify([state.rows, state.entry, state.problem, state.compare]);
   if (now === seen && !chosen) return; // nothing new: the reader keeps selection, scroll and tooltip
   seen = now;
   render();
   if (chosen) linkTo(state.run, state.compare);
+}
+
+async function fetchNews() {
+  try {
+    const rows = await source.runs();
+    const there = (run) => rows.some((row) => row.run === run);
+    const compare = state.compare.filter(there);
+    const run = there(state.run) ? state.run : firstChoice(rows);
+    const entry = rows.length && compare.length < 2 ? await source.report(run) : state.entry;
+    return {rows, run, entry, compare: compare.length > 1 ? compare : [], problem: null};
+  } catch (problem) {
+    return {problem: text(problem.message) || 'The request failed.'};
+  }
 }
 
 // The run that waits longest is the one that needs a reader.
@@ -112,11 +122,9 @@ async function start() {
   source = openSource();
   root = h('div', {id: 'feedwatch'});
   followTheme();
-  if (source.live) await styled();
+  Object.assign(state, linkedView());
+  await Promise.all([refresh(), source.live ? styled() : null]);
   document.body.replaceChildren(root);
-  const linked = linkedView();
-  Object.assign(state, {run: linked.run, compare: linked.compare});
-  await refresh();
   if (!source.live) return;
   onReload(() => refresh());
   setInterval(() => { if (onScreen() && waitsForNews()) refresh(); }, POLL_MS);
@@ -128,5 +136,3 @@ function styled() {
     document.head.append(h('link', {rel: 'stylesheet', href: './style.css', onload: ready, onerror: ready}));
   });
 }
-
-export {start as render};
