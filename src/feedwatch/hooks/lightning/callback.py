@@ -73,7 +73,7 @@ class FeedWatchHooks:
     def _open(self, trainer: Any) -> None:
         observer = Observer(trainer, self._settings, self._explicit_dir, self.instruments(trainer))
         try:
-            observer.install()
+            observer.install(self)
         except Exception:
             observer.remove()
             raise

@@ -18,6 +18,7 @@ class LoopWraps:
         self._missing = missing
         self.setups = 0
         self.in_train_setup = False  # a loader that passes now is the training one
+        self.before_break: Callable[[], object] = lambda: None  # validation, or the end of an epoch
         self.on_loader_started: Callable[[], object] = lambda: None
 
     def install(self, trainer: Any, undo: Undo) -> None:
@@ -41,15 +42,22 @@ class LoopWraps:
         wrap(undo, owner, name, lambda: run(enter), lambda: run(leave))
 
     def _validation(self) -> Around:
-        marks = self._marks
-        return lambda: marks.opaque_begin(VALIDATION), lambda: marks.opaque_end(VALIDATION)
+        def enter() -> None:
+            self.before_break()
+            self._marks.opaque_begin(VALIDATION)
+
+        return enter, lambda: self._marks.opaque_end(VALIDATION)
 
     def _epoch(self, trainer: Any) -> Around:
         def enter() -> None:
             done = trainer.fit_loop.epoch_loop.batch_progress.total.ready
             self._marks.epoch_begin(trainer.current_epoch, done)
 
-        return enter, self._marks.epoch_end
+        def leave() -> None:
+            self.before_break()
+            self._marks.epoch_end()
+
+        return enter, leave
 
     def _start(self) -> Around:
         def leave() -> None:

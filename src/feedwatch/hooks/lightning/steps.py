@@ -52,7 +52,7 @@ class StepMarks:
         self._open = self._trained = False
         self._fetches = 0
         self._started = self._in_compute = False
-        self._sampling = False
+        self.sampling = False
         self._fetch_began_ns = 0
 
     # -- the loop's marks ------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class StepMarks:
         if self._trained or not self._open:
             self._begin_step()
         self._fetches += 1
-        if self._sampling and self.fetch_side is not None:
+        if self.sampling and self.fetch_side is not None:
             self.fetch_side.before_fetch()
             self._fetch_began_ns = self._now_ns()
         if self.device is not None:
@@ -76,7 +76,7 @@ class StepMarks:
         self.ledger.pop(INPUT)
         if self.device is not None:
             self.device.mark(COMPUTE if self._in_compute else OTHER)
-        if self._sampling and self.fetch_side is not None:
+        if self.sampling and self.fetch_side is not None:
             self.fetch_side.after_fetch(self._now_ns() - self._fetch_began_ns)
 
     def compute_begin(self) -> None:
@@ -182,7 +182,7 @@ class StepMarks:
             self.ledger.cut()  # from setup to the first fetch: start-up
             self._started = True
         self._open, self._trained, self._fetches = True, False, 0
-        self._sampling = self.steps % SAMPLE_EVERY == 0
+        self.sampling = self.steps % SAMPLE_EVERY == 0
         if self.device is not None:
             self.device.step_begin()
 

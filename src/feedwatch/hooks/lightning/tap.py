@@ -15,6 +15,8 @@ from feedwatch.hooks.lightning.undo import Undo
 
 OWN_NAME = "FeedWatch"
 
+Action = Callable[[str], Any]  # start or stop of a profiler
+
 
 class Span:
     """Stateless, so one object per action is shared and may nest."""
@@ -51,7 +53,7 @@ class _Both:
 
     __slots__ = ("_name", "_span", "_start", "_stop")
 
-    def __init__(self, span: Any, start: Callable[[str], Any], stop: Callable[[str], Any], name: str) -> None:
+    def __init__(self, span: Any, start: Action, stop: Action, name: str) -> None:
         self._span, self._start, self._stop, self._name = span, start, stop, name
 
     def __enter__(self) -> str:
@@ -73,12 +75,12 @@ class ActionTap:
     def __init__(self, marks: StepMarks, guard: Guard) -> None:
         self._marks = marks
         self._guard = guard
-        self._spans: dict[str, Any] = {}
+        self.spans: dict[str, Any] = {}
 
     def install(self, profiler: Any, undo: Undo) -> None:
         start, stop = profiler.start, profiler.stop
         passive = type(profiler).__name__ == "PassThroughProfiler"
-        spans, make = self._spans, self._span_of
+        spans, make = self.spans, self.span_of
 
         def tapped_start(name: str) -> None:
             (spans.get(name) or make(name)).__enter__()
@@ -95,16 +97,19 @@ class ActionTap:
         undo.set(profiler, "start", tapped_start)
         undo.set(profiler, "stop", tapped_stop)
         if _has_plain_profile(profiler):
-            # The inherited `profile` is a generator that calls start and stop; this does the same for less.
-            if passive:
-                undo.set(profiler, "profile", lambda name: spans.get(name) or make(name))
-            else:
-                undo.set(profiler, "profile", lambda name: _Both(spans.get(name) or make(name), start, stop, name))
+            undo.set(profiler, "profile", self.profile(start, stop, passive=passive))
 
-    def _span_of(self, name: str) -> Any:
+    def profile(self, start: Action, stop: Action, *, passive: bool) -> Callable[[str], Any]:
+        """The inherited `profile` is a generator that calls start and stop; this does the same for less."""
+        spans, make = self.spans, self.span_of
+        if passive:
+            return lambda name: spans.get(name) or make(name)
+        return lambda name: _Both(spans.get(name) or make(name), start, stop, name)
+
+    def span_of(self, name: str) -> Any:
         """Only on the first sight of an action: later ones are a dictionary lookup."""
         span = self._guard.run(self._make_span, name) or _NOTHING
-        self._spans[name] = span
+        self.spans[name] = span
         return span
 
     def _make_span(self, name: str) -> Span | None:
