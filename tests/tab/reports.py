@@ -190,7 +190,7 @@ def rank(number: int, world_size: int = 4) -> Json:
     slow = number == 2
     report["verdict"] = {
         "bound": "input" if slow else "compute",
-        "title": f"Rank {number} waits for data {share:.0%} of the time",
+        "title": f"Rank {number} waits for data {share * 100:.0f} % of the time",
         "detail": "The others wait for it in the all-reduce."
         if slow
         else "Its own input keeps up; part of its compute is waiting for rank 2.",

@@ -30,7 +30,7 @@ def test_the_verdict_and_the_four_numbers_stand_on_top(tab, team_url):
     ):
         expect(frame.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     expect(frame.locator(".stage.hot .who")).to_contain_text("read items")
-    tab.picture("light")
+    tab.picture("input-bound-light")
 
 
 def test_dark_follows_tensorboard(tab, team_url):
@@ -38,7 +38,7 @@ def test_dark_follows_tensorboard(tab, team_url):
     expect(frame.locator("html")).to_have_class("dark")
     background = frame.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
     assert background == "rgb(48, 48, 48)"
-    tab.picture("dark")
+    tab.picture("input-bound-dark")
     tab.page.locator("body").evaluate("body => body.classList.remove('dark-mode')")
     expect(frame.locator("html")).not_to_have_class("dark")
 
@@ -71,9 +71,12 @@ def test_ranks_stand_side_by_side_and_link_to_each_other(tab, team_url):
     frame = tab.open(team_url, "ddp/rank0")
     card = frame.locator("section.card", has=frame.get_by_role("heading", name="Ranks", exact=True))
     expect(card.locator(".rank.hot")).to_contain_text("Rank 2")
+    expect(frame.get_by_role("note")).to_contain_text("Rank 2 waits")
+    expect(frame.locator(".advice")).to_contain_text("Nothing on this rank. Look at rank 2.")
     tab.picture("ranks")
     card.get_by_role("button", name="Rank 2").click()
     expect(frame.get_by_role("heading", level=1)).to_contain_text("Rank 2 waits")
+    expect(frame.get_by_role("note")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("name", "size"), [("narrow", (720, 1100)), ("wide", (1920, 1080))])

@@ -3,6 +3,7 @@ import {breakable, h, list, num, part, text} from './dom.js';
 import {difference} from './difference.js';
 import {count, gainRange} from './format.js';
 import {inline, markdown} from './markdown.js';
+import {heldUpBy} from './ranks.js';
 
 export function adviceSection(report, source) {
   const findings = list(report.findings).map(part);
@@ -18,7 +19,8 @@ function combined(report) {
 }
 
 function nothing(report) {
-  const bound = text(part(report.verdict).bound);
+  const bound = text(part(report.verdict).bound), slower = heldUpBy(report);
+  if (slower) return h('div', {class: 'card calm'}, h('p', {}, `Nothing on this rank. Look at rank ${count(slower.rank)}.`));
   if (bound === 'compute') {
     return h('div', {class: 'card calm'}, h('p', {class: 'big'}, 'Nothing.'),
       h('p', {}, 'The input keeps up with the model. Time spent on the pipeline would not make this run faster.'));

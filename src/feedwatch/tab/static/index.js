@@ -8,7 +8,7 @@ import {followTheme, linkedView, linkTo, onReload, onScreen} from './host.js';
 import {machineCard, transfersCard} from './machine.js';
 import {costCard, onceCard} from './measurement.js';
 import {pipelineCard, workersCard} from './pipeline.js';
-import {ranksCard} from './ranks.js';
+import {heldUpNotice, ranksCard} from './ranks.js';
 import {runList} from './runs.js';
 import {openSource} from './source.js';
 import {refusal, verdictSection} from './verdict.js';
@@ -87,6 +87,7 @@ function page() {
   if (!report) return refusal('This run has no feedwatch report any more.');
   if (report.error) return refusal(report.error);
   return [
+    heldUpNotice(report),
     verdictSection(row, report, state.rows.length === 1),
     h('div', {class: 'columns'},
       h('div', {class: 'evidence-column'}, historyCard(report), pipelineCard(report), workersCard(report),

@@ -16,7 +16,8 @@ export function pipelineCard(report) {
     settings.length ? h('p', {class: 'settings'}, settings.map(([key, value]) => h('code', {}, `${key} = ${shown(value)}`))) : null);
 }
 
-const shown = (value) => (value === null ? 'None' : value === true ? 'True' : value === false ? 'False' : String(value));
+const PYTHON = new Map([[null, 'None'], [true, 'True'], [false, 'False']]);
+const shown = (value) => PYTHON.get(value) ?? (typeof value === 'object' ? '…' : String(value));
 
 function headroom(report, kind) {
   const room = num(part(report.verdict).headroom);

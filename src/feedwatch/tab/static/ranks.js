@@ -2,6 +2,20 @@
 import {bar, card, h, list, num, part} from './dom.js';
 import {count, ms, percent, plural} from './format.js';
 
+const WORTH_SAYING = 0.05; // of the time, as everywhere in feedwatch
+
+// A rank that holds the others up shows on them as compute: their own verdict must not stand alone.
+export function heldUpBy(report) {
+  const slowest = part(part(report.ranks).slowest), own = part(report.run).rank;
+  return num(slowest.rank) !== null && slowest.rank !== own && num(slowest.stall_ratio) >= WORTH_SAYING ? slowest : null;
+}
+
+export function heldUpNotice(report) {
+  const slowest = heldUpBy(report);
+  return slowest ? h('p', {class: 'banner', role: 'note'}, `Rank ${count(slowest.rank)} waits ${ms(slowest.input_wait_ms)} for input at each step, `
+    + 'and all ranks wait for it: part of what is compute here is that waiting. Its report says what to change.') : null;
+}
+
 export function ranksCard(report, open) {
   const ranks = part(report.ranks), lines = list(ranks.lines).map(part);
   if (!report.ranks) return null;
