@@ -13,8 +13,10 @@ SATURATED_SHARE: Final = 0.9
 # Workers that wait a fifth of their busy time for a core are too many for the cores, whatever the totals say.
 CORE_WAIT_SHARE: Final = 0.2
 
-# A process whose interpreter is the limit keeps one CPU busy while it waits for batches; one that sleeps does not.
-GIL_CPU_SHARE: Final = 0.6
+# Work that computes burns about as much CPU time as it takes; work that waits burns next to none.
+COMPUTING_SHARE: Final = 0.7
+# A training step on a CPU device computes for a quarter of its time at least; on another device its thread may sleep.
+TRAINING_CPU_SHARE: Final = 0.25
 
 
 class LoaderLook(NamedTuple):
@@ -53,7 +55,9 @@ def cpu_saturated(case: Case) -> bool | None:
     if (budget is None or used is None) and core_wait is None:
         return None
     by_use = budget is not None and used is not None and used >= SATURATED_SHARE * budget
-    return by_use or (core_wait is not None and core_wait >= CORE_WAIT_SHARE)
+    # Workers that mostly wait for storage leave cores alone, even when others make them queue for one.
+    storage = loader is not None and loader.blocked_share is not None and loader.blocked_share >= 0.5
+    return by_use or (core_wait is not None and core_wait >= CORE_WAIT_SHARE and not storage)
 
 
 def load_ms(look: LoaderLook) -> float | None:
@@ -63,9 +67,21 @@ def load_ms(look: LoaderLook) -> float | None:
     return look.times.wait_ms if look.loader.num_workers == 0 else None
 
 
-def load_cpu_ms(loader: LoaderFacts, batch_load_ms: float) -> float:
+def load_cpu_ms(case: Case, loader: LoaderFacts, batch_load_ms: float) -> float:
     """Not knowing how much of it is computing, take all of it: too few workers advised is the smaller mistake."""
-    return batch_load_ms if loader.cpu_share is None else batch_load_ms * loader.cpu_share
+    if loader.cpu_share is None:
+        return batch_load_ms
+    # What did not compute either waited for storage or, on a machine that others fill, for a core.
+    waited_for_core = loader.core_wait_share
+    if waited_for_core is None:
+        waited_for_core = 1 - loader.cpu_share if machine_is_full(case) else 0.0
+    return batch_load_ms * min(1.0, loader.cpu_share + waited_for_core)
+
+
+def machine_is_full(case: Case) -> bool:
+    """Everybody on this machine together leaves no CPU idle."""
+    share = case.facts.host.machine_cpu_share
+    return share is not None and share >= SATURATED_SHARE
 
 
 def last_working_stage(data: TfDataFacts) -> TfStage:
@@ -100,8 +116,16 @@ def python_is_limit(case: Case, stage: TfStage) -> bool | None:
     """Whether the interpreter's lock holds this stage back. Python that only waits gives the lock away."""
     if not is_python(stage):
         return False if stage.python is False else None
-    used = case.facts.host.cpu_used
-    return None if used is None else used >= GIL_CPU_SHARE
+    return computes(case, lane_ms(stage))
+
+
+def computes(case: Case, work_ms: float) -> bool | None:
+    """Whether this work per batch is computing: the process burns enough CPU time for it beside the training step."""
+    used, times = case.facts.host.cpu_used, step_times(case)
+    if used is None or times is None:
+        return None
+    training_ms = TRAINING_CPU_SHARE * times.rest_ms if case.facts.run.device_kind == "cpu" else 0.0
+    return used * times.step_ms >= COMPUTING_SHARE * work_ms + training_ms
 
 
 def one_lane_load_ms(case: Case, times: StepTimes) -> float | None:

@@ -88,7 +88,7 @@ def cpu_floor_ms(case: Case, times: StepTimes, supply: Supply) -> tuple[float, f
     if used is not None:
         # Measured: all CPU time that this process and its workers burn per batch now. Threads that spin while they
         # wait are in it, so it bounds the best case only from above.
-        now_ms = max(0.0, min(used, budget) * times.step_ms - supply.saved_cpu_ms)
+        now_ms = max(0.0, min(used, budget) * times.step_ms - supply.saved_cpu_ms, supply.cpu_ms or 0.0)
         best_ms, worst_ms = min(best_ms, now_ms * (1 - CPU_ERROR)), now_ms * (1 + CPU_ERROR)
     return best_ms / budget, worst_ms / budget
 

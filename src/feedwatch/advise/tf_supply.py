@@ -1,6 +1,7 @@
 """What a tf.data pipeline supplies when one of its stages changes."""
 
 import math
+from dataclasses import replace
 from typing import Final
 
 from feedwatch.advise.case import Case
@@ -44,7 +45,19 @@ def changed_gain(
 ) -> Gain:
     """The stage runs in `lanes` and keeps these shares (best, worst) of its time; the others stay as they are."""
     best, worst = (_supply(look, stage, lanes, share) for share in left)
+    worst = replace(worst, load_ms=worst.load_ms * unexplained(case, look))
     return supplied_gain(case, look.times, best, because, worst=worst)
+
+
+def unexplained(case: Case, look: TfLook) -> float:
+    """How much longer the step takes than its parts do by tf.data's own figures.
+
+    Those do not see threads that wait for a core or for one another. At worst the new pipeline loses as much again.
+    """
+    pipeline, times = case.facts.pipeline, look.times
+    if not works_ahead(look.data) or pipeline.load_ms is None or not pipeline.lanes:
+        return 1.0
+    return max(1.0, times.step_ms / max(pipeline.load_ms / pipeline.lanes, times.rest_ms, 1e-9))
 
 
 def _supply(look: TfLook, stage: TfStage, lanes: float, left_share: float) -> Supply:

@@ -25,7 +25,7 @@ def plan_workers(case: Case, look: LoaderLook, batch_load_ms: float) -> WorkerPl
     budget = cpu_budget(case)
     if budget is None or batch_load_ms <= 0:
         return None
-    cpu_ms = load_cpu_ms(look.loader, batch_load_ms)
+    cpu_ms = load_cpu_ms(case, look.loader, batch_load_ms)
     busy_share = max(cpu_ms / batch_load_ms, 1 / MOST_WORKERS_PER_CPU)
     carried = max(1, math.floor(budget / busy_share + 1e-6))
     needed = max(1, math.ceil(batch_load_ms / max(look.times.rest_ms, 0.01 * batch_load_ms) - 1e-6))

@@ -18,6 +18,9 @@ def check(case: Case) -> Evidence | None:
     look, budget = starved_loader(case), cpu_budget(case)
     if look is None or budget is None or look.loader.num_workers != 0:
         return None
+    # Tensors in memory that are indexed at once: sending a batch between processes costs more than making it.
+    if look.loader.in_memory:
+        return None
     load = load_ms(look)
     plan = None if load is None else plan_workers(case, look, load)
     if load is None or plan is None:

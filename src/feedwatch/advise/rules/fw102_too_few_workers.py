@@ -20,7 +20,8 @@ def check(case: Case) -> Evidence | None:
     if look is None or budget is None or look.loader.num_workers < 1 or cpu_saturated(case) is not False:
         return None
     load, workers = load_ms(look), look.loader.num_workers
-    if load is None or load / workers <= look.times.rest_ms:
+    # Tensors in memory: sending a batch between processes costs more than making it.
+    if look.loader.in_memory or load is None or load / workers <= look.times.rest_ms:
         return None
     plan = plan_workers(case, look, load)
     if plan is None or plan.workers <= workers:

@@ -14,6 +14,8 @@ from feedwatch.model.verdict import Bound
 
 # Kept workers still refill their queues at every epoch; how much of the pause that is cannot be seen from outside.
 LEAST_SAVED: Final = 0.6
+# Ending workers takes about as long as starting them, and happens in the same gap between the epochs.
+MOST_SAVED: Final = 2.0
 
 
 def check(case: Case) -> Evidence | None:
@@ -25,6 +27,7 @@ def check(case: Case) -> Evidence | None:
     # The first batch of an epoch has to be loaded in any case; only what comes on top is the restart.
     first_ms = max(0.0, (joints.first_fetch_ms or 0.0) - (loader.load_ms or 0.0))
     restart_s = (joints.loader_start_ms + first_ms) / 1000
+    gap_s = (joints.median_ms or 0.0) / 1000
     share = min(1.0, restart_s * joints.count / wall_s)
     if share < THRESHOLDS.worth_saying_share:
         return None
@@ -40,6 +43,7 @@ def check(case: Case) -> Evidence | None:
             "restart_s": restart_s,
             "boundaries": float(joints.count),
             "share": share,
+            "most_share": min(1.0, max(restart_s, min(gap_s, MOST_SAVED * restart_s)) * joints.count / wall_s),
             "workers": float(loader.num_workers),
         },
         blanks={
@@ -51,8 +55,8 @@ def check(case: Case) -> Evidence | None:
 
 def predict(_case: Case, evidence: Evidence) -> Gain | None:
     share, restart_s = evidence.numbers["share"], evidence.numbers["restart_s"]
-    because = f"of the whole run: {seconds(restart_s)} less per epoch, {percent(share)} of the time so far"
-    return run_gain((share, LEAST_SAVED * share), because)
+    because = f"of the whole run: {seconds(restart_s)} or more per epoch, {percent(share)} of the time so far"
+    return run_gain((evidence.numbers["most_share"], LEAST_SAVED * share), because)
 
 
 RULE: Final = Rule(

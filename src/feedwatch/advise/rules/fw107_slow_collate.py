@@ -54,12 +54,14 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     )
     if look.loader.num_workers == 0:
         return serial_gain(look.times, (best, worst), because)
-    return supplied_gain(case, look.times, _supply(look, load, best), because, worst=_supply(look, load, worst))
+    return supplied_gain(
+        case, look.times, _supply(case, look, load, best), because, worst=_supply(case, look, load, worst)
+    )
 
 
-def _supply(look: LoaderLook, now_ms: float, new_ms: float) -> Supply:
-    saved = load_cpu_ms(look.loader, now_ms - new_ms)
-    return Supply(new_ms, look.loader.num_workers, load_cpu_ms(look.loader, new_ms), saved)
+def _supply(case: Case, look: LoaderLook, now_ms: float, new_ms: float) -> Supply:
+    saved = load_cpu_ms(case, look.loader, now_ms - new_ms)
+    return Supply(new_ms, look.loader.num_workers, load_cpu_ms(case, look.loader, new_ms), saved)
 
 
 RULE: Final = Rule(

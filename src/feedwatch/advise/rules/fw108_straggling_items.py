@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import load_ms, starved_loader
+from feedwatch.advise.look import load_ms, machine_is_full, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain
@@ -17,6 +17,9 @@ STRAGGLER_RATIO: Final = 10.0
 # One item in a hundred is that slow. Without them that share of the load is gone; a deeper queue alone gives less.
 STRAGGLER_SHARE: Final = 0.01
 
+# A worker that got its core nearly always was not slow for want of one.
+MOST_CORE_WAIT: Final = 0.05
+
 
 def check(case: Case) -> Evidence | None:
     look = starved_loader(case)
@@ -25,6 +28,9 @@ def check(case: Case) -> Evidence | None:
     loader, load = look.loader, load_ms(look)
     item, slow = look.loader.item_ms, look.loader.item_p99_ms
     if load is None or not loader.batch_size or item <= 0 or slow / item < STRAGGLER_RATIO:
+        return None
+    # Where cores are short, any item may be the one that had to wait for one.
+    if loader.core_wait_share is None or loader.core_wait_share > MOST_CORE_WAIT or machine_is_full(case):
         return None
     # A slow item that is short against the step delays nobody.
     if slow < look.times.rest_ms / 2:

@@ -60,14 +60,14 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
         f"offline or on the "
         f"device, {count(evidence.numbers['cpu_budget'], 'CPU')} supply batches that much faster"
     )
-    best, worst = (_supply(look, load, share) for share in (BEST_REMOVED, WORST_REMOVED))
+    best, worst = (_supply(case, look, load, share) for share in (BEST_REMOVED, WORST_REMOVED))
     return supplied_gain(case, look.times, best, because, worst=worst)
 
 
-def _supply(look: LoaderLook, now_ms: float, removed: float) -> Supply:
-    saved = load_cpu_ms(look.loader, removed * now_ms)
+def _supply(case: Case, look: LoaderLook, now_ms: float, removed: float) -> Supply:
+    saved = load_cpu_ms(case, look.loader, removed * now_ms)
     lanes = max(1, look.loader.num_workers)
-    return Supply((1 - removed) * now_ms, lanes, load_cpu_ms(look.loader, (1 - removed) * now_ms), saved)
+    return Supply((1 - removed) * now_ms, lanes, load_cpu_ms(case, look.loader, (1 - removed) * now_ms), saved)
 
 
 RULE: Final = Rule(

@@ -61,11 +61,11 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
         f"a batch takes {ms(best)} to {ms(worst)} instead of {ms(load)} when {percent(WORST_REMOVED)} or more of the "
         "waiting for storage is gone"
     )
-    return supplied_gain(case, look.times, _supply(look, best), because, worst=_supply(look, worst))
+    return supplied_gain(case, look.times, _supply(case, look, best), because, worst=_supply(case, look, worst))
 
 
-def _supply(look: LoaderLook, new_ms: float) -> Supply:
-    return Supply(new_ms, look.loader.num_workers, min(new_ms, load_cpu_ms(look.loader, new_ms)))
+def _supply(case: Case, look: LoaderLook, new_ms: float) -> Supply:
+    return Supply(new_ms, look.loader.num_workers, min(new_ms, load_cpu_ms(case, look.loader, new_ms)))
 
 
 RULE: Final = Rule(

@@ -1,5 +1,6 @@
 """FW126: every epoch repeats work whose result is the same and fits in memory."""
 
+from dataclasses import replace
 from typing import Final
 
 from feedwatch.advise.case import Case
@@ -8,7 +9,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, place
 from feedwatch.advise.step_model import Supply, serial_gain, supplied_gain
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
-from feedwatch.advise.tf_supply import DOMINANT_SHARE, HANDOVER_MS, works_ahead
+from feedwatch.advise.tf_supply import DOMINANT_SHARE, HANDOVER_MS, unexplained, works_ahead
 from feedwatch.advise.wording import ms, percent, size
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
@@ -67,6 +68,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if not works_ahead(look.data):
         return serial_gain(look.times, (min(best, look.times.wait_ms), min(worst, look.times.wait_ms)), because)
     fast, slow = (Supply(new, 1, new, total_ms - new, HANDOVER_MS) for new in (best, worst))
+    slow = replace(slow, load_ms=slow.load_ms * unexplained(case, look))
     return supplied_gain(case, look.times, fast, because, worst=slow)
 
 

@@ -4,13 +4,14 @@ import math
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import input_bound_times, one_lane_load_ms
+from feedwatch.advise.look import computes, input_bound_times, one_lane_load_ms
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.advise.wording import count, ms
 from feedwatch.model.finding import Evidence, Gain
+from feedwatch.model.pipeline import PyDatasetFacts
 from feedwatch.model.verdict import Bound
 
 # From here on items compute rather than wait: threads would take turns at the interpreter's lock.
@@ -28,8 +29,7 @@ def check(case: Case) -> Evidence | None:
     load = data.item_ms if data.item_ms is not None else one_lane_load_ms(case, times)
     if load is None:
         return None
-    # Not knowing, take processes: they help in both cases.
-    computing = data.cpu_share is None or data.cpu_share >= COMPUTING_SHARE
+    computing = _computes(case, data, load)
     carried = math.floor(budget + 1e-6) * (1 if computing else MOST_THREADS_PER_CPU)
     needed = math.ceil(load / max(times.rest_ms, 0.01 * load) - 1e-6)
     # One process works beside the loop; one thread is what there is already.
@@ -49,7 +49,7 @@ def check(case: Case) -> Evidence | None:
             "cpu_budget": budget,
             "workers": float(data.workers),
             "workers_advised": float(workers),
-            "cpu_share": 1.0 if data.cpu_share is None else data.cpu_share,
+            "cpu_share": data.cpu_share if data.cpu_share is not None else 1.0 if computing else 0.0,
         },
         blanks={
             "data": identifier(data.class_name, "PyDataset"),
@@ -72,6 +72,13 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
         f"{ms(times.rest_ms)} of the {ms(times.step_ms)} it takes now"
     )
     return supplied_gain(case, times, supply, because)
+
+
+def _computes(case: Case, data: PyDatasetFacts, load_ms: float) -> bool:
+    """Not knowing, take processes: they help in both cases."""
+    if data.cpu_share is not None:
+        return data.cpu_share >= COMPUTING_SHARE
+    return computes(case, load_ms) is not False
 
 
 RULE: Final = Rule(
