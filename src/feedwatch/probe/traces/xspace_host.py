@@ -10,7 +10,7 @@ from feedwatch.probe.traces.xspace_plane import PlaneReader
 CPU_PLANE: Final = "/host:CPU"
 
 _GET_NEXT: Final = re.compile(r"IteratorGetNext\w*Op::DoCompute|MultiDeviceIteratorGetNext")
-_ITERATOR_ROOT: Final = re.compile(r"Iterator::[^:]*")
+_ITERATOR_ROOT: Final = re.compile(r"Iterator::(?!.*::)")  # its stages are Iterator::Root::Stage
 _COPY_CALL: Final = re.compile(r"MemcpyH2D$|cu(da)?Memcpy")
 
 
@@ -41,7 +41,7 @@ class HostReader:
 
     def _read_waits(self, reader: PlaneReader) -> None:
         get_next = _ids_matching(reader, _GET_NEXT.match)
-        roots = _ids_matching(reader, _ITERATOR_ROOT.fullmatch)
+        roots = _ids_matching(reader, _ITERATOR_ROOT.match)
         groups = reader.ids_of("group_id")
         for line in reader.lines:
             for event, start, end in reader.timed_events(line):
