@@ -1,0 +1,1 @@
+"""What feedwatch promises, measured: overhead, accuracy, known causes."""

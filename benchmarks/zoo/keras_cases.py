@@ -1,0 +1,226 @@
+"""Keras: one small function per cause. Numbers in comments are for one thread of the machine in RESULTS.md."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.zoo import keras_parts as parts
+from benchmarks.zoo.case import Advised, Registry
+from benchmarks.zoo.keras_parts import AUTOTUNE, BATCH, FEATURES, Plan
+from feedwatch.demo.photos import decode, make_photos, normalise
+
+KERAS = Registry("keras")
+case = KERAS.case
+
+
+# -- healthy ------------------------------------------------------------------------------------------------
+
+
+@case(None, "parallel map and prefetch make a batch in a part of the step")
+def healthy_prefetch(_: Advised | None) -> Plan:
+    data = parts.photos(BATCH * 60, 64).shuffle(500).map(parts.augment, AUTOTUNE).batch(BATCH).prefetch(AUTOTUNE)
+    return Plan(data, width=1536)
+
+
+@case(None, "arrays in memory")
+def healthy_arrays(_: Advised | None) -> Plan:
+    return Plan(parts.rows(256 * 100), batch_size=256, width=384)
+
+
+@case(None, "cached, shuffled in memory, prefetched")
+def healthy_cache(_: Advised | None) -> Plan:
+    data = parts.photos(BATCH * 60, 64).map(parts.prepare, AUTOTUNE).cache().shuffle(500).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE), width=1536)
+
+
+# -- one cause each -----------------------------------------------------------------------------------------
+
+
+@case("FW120", "photos are decoded one after the other")
+def serial_map(fix: Advised | None) -> Plan:
+    calls = None if fix is None else AUTOTUNE
+    data = parts.photos(BATCH * 60, 256).shuffle(960).map(parts.augment, calls).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE))
+
+
+@case("FW121", "nothing is made while the step computes")
+def no_prefetch(fix: Advised | None) -> Plan:
+    names = parts.record_files(1, BATCH * 8, 24_000) * 10
+    data = tf.data.TFRecordDataset(names[0], "GZIP").repeat(10).shuffle(64).batch(BATCH).map(parts.unpack)
+    return Plan(data if fix is None else data.prefetch(AUTOTUNE), width=1024)
+
+
+@case("FW122", "the number of parallel calls is fixed to one")
+def fixed_calls(fix: Advised | None) -> Plan:
+    calls = 1 if fix is None else AUTOTUNE
+    data = parts.photos(BATCH * 60, 256).shuffle(960).map(parts.augment, calls).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE))
+
+
+@case("FW123", "compressed files are read one after the other")
+def serial_reader(fix: Advised | None) -> Plan:
+    names = parts.record_files(4, BATCH * 2, 100_000) * 10
+    if fix is None:
+        data = tf.data.TFRecordDataset(names, "GZIP")
+    else:
+        files = tf.data.Dataset.from_tensor_slices(names)
+        data = files.interleave(
+            lambda name: tf.data.TFRecordDataset(name, "GZIP"),
+            cycle_length=int(fix.get("readers", 2)),
+            num_parallel_calls=AUTOTUNE,
+        )
+    return Plan(data.batch(BATCH).map(parts.unpack).prefetch(AUTOTUNE))
+
+
+def in_python(packed: bytes) -> Any:
+    return normalise(decode(packed)).ravel()[:FEATURES]
+
+
+def in_tensorflow(packed: Any, label: Any) -> tuple[Any, Any]:
+    raw = tf.io.decode_raw(tf.io.decode_compressed(packed, "ZLIB"), tf.uint8)
+    pixels = tf.cast(tf.reshape(raw, (96, 96, 3)), tf.float32) / 255.0
+    mean, variance = tf.nn.moments(pixels, (0, 1))
+    return tf.reshape(tf.tanh((pixels - mean) / (tf.sqrt(variance) + 1e-5)), [-1])[:FEATURES], label
+
+
+@case("FW124", "a numpy function in the map")
+def python_map(fix: Advised | None) -> Plan:
+    def by_numpy(packed: Any, label: Any) -> tuple[Any, Any]:
+        features = tf.numpy_function(in_python, [packed], tf.float32)
+        return tf.ensure_shape(features, [FEATURES]), label
+
+    unique = make_photos(16)
+    packed = tf.constant([unique[index % 16].packed for index in range(BATCH * 60)])
+    data = tf.data.Dataset.from_tensor_slices((packed, tf.range(BATCH * 60) % 10)).shuffle(960)
+    return Plan(data.map(by_numpy if fix is None else in_tensorflow, AUTOTUNE).batch(BATCH).prefetch(AUTOTUNE))
+
+
+@case("FW125", "a call per row that costs more than its work")
+def map_per_row(fix: Advised | None) -> Plan:
+    def scale(features: Any, label: Any) -> tuple[Any, Any]:
+        return (features - 0.5) * 2.0 + 0.1 * features * features, label
+
+    data = tf.data.Dataset.from_tensor_slices(parts.rows(512 * 60)).shuffle(2_000)
+    data = data.map(scale).batch(512) if fix is None else data.batch(512).map(scale)
+    return Plan(data.prefetch(AUTOTUNE), width=64)
+
+
+@case("FW126", "the same decoding in every epoch")
+def no_cache(fix: Advised | None) -> Plan:
+    data = parts.photos(BATCH * 40, 256).map(parts.prepare, AUTOTUNE)
+    if fix is not None:
+        data = data.cache()
+        for _ in data:  # the gain is promised from the second epoch on
+            pass
+    return Plan(data.shuffle(3 * BATCH).batch(BATCH).prefetch(AUTOTUNE), epochs=5)
+
+
+def read_row(name: Any) -> tuple[Any, Any]:
+    row = tf.ensure_shape(tf.io.decode_raw(tf.io.read_file(name), tf.float32), [FEATURES])
+    return row, tf.cast(row[0] * 9, tf.int32)
+
+
+def read_records(records: Any) -> tuple[Any, Any]:
+    row = tf.ensure_shape(tf.io.decode_raw(records, tf.float32), [None, FEATURES])
+    return row, tf.cast(row[:, 0] * 9, tf.int32)
+
+
+@case("FW127", "a file per row")
+def small_files(fix: Advised | None) -> Plan:
+    place, (features, _) = parts.directory(), parts.rows(2_560)
+    if fix is None:
+        names = [str(place / f"{number}.row") for number in range(len(features))]
+        for name, row in zip(names, features, strict=True):
+            with open(name, "wb") as file:
+                file.write(row.tobytes())
+        data = tf.data.Dataset.from_tensor_slices(names * 4).shuffle(10_000).map(read_row, AUTOTUNE).batch(256)
+        return Plan(data.prefetch(AUTOTUNE), width=96)
+    name = str(place / "all.tfrecord")
+    with tf.io.TFRecordWriter(name) as writer:
+        for row in features:
+            writer.write(row.tobytes())
+    data = tf.data.TFRecordDataset([name] * 4).shuffle(1_000).batch(256).map(read_records, AUTOTUNE)
+    return Plan(data.prefetch(AUTOTUNE), width=96)
+
+
+@case("FW128", "every epoch begins by filling a large shuffle buffer", gain_of="run")
+def cold_shuffle(fix: Advised | None) -> Plan:
+    buffer = 480 if fix is None else int(fix.get("buffer_size_advised", 128))
+    data = parts.photos(BATCH * 32, 192).map(parts.prepare, AUTOTUNE).shuffle(buffer).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE), width=1024, epochs=8)
+
+
+class Batches(keras.utils.PyDataset):
+    """Half storage, half decoding."""
+
+    def __init__(self, count: int, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._photos, self._count = make_photos(16), count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        time.sleep(0.012)
+        rows = [normalise(decode(photo.packed)).ravel()[:FEATURES] for photo in self._photos[:12]]
+        return np.stack(rows), np.arange(12) % parts.CLASSES
+
+
+def _in_processes(fix: Advised) -> dict[str, Any]:
+    return {"workers": int(fix.get("workers_advised", 2)), "use_multiprocessing": True, "max_queue_size": 10}
+
+
+@case("FW130", "a PyDataset makes one batch at a time")
+def serial_pydataset(fix: Advised | None) -> Plan:
+    return Plan(Batches(50, **({} if fix is None else _in_processes(fix))))
+
+
+def endless(batches: Batches) -> Iterator[Any]:
+    while True:
+        for index in range(len(batches)):
+            yield batches[index]
+
+
+@case("FW131", "a Python generator makes one batch at a time")
+def generator(fix: Advised | None) -> Plan:
+    if fix is None:
+        return Plan(endless(Batches(50)), steps_per_epoch=50)
+    return Plan(Batches(50, **_in_processes(fix)))
+
+
+@case("FW132", "decoding takes both CPUs")
+def cpu_saturated(fix: Advised | None) -> Plan:
+    side = 256 if fix is None else 64  # shrunk offline
+    data = parts.photos(BATCH * 60, side).shuffle(960).map(parts.augment, AUTOTUNE).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE))
+
+
+@case("FW302", "every operation of the step is started from Python")
+def eager_step(fix: Advised | None) -> Plan:
+    return Plan(parts.rows(64 * 60), batch_size=64, width=64, depth=8, compiled={"run_eagerly": fix is None})
+
+
+class SavesWeights(keras.callbacks.Callback):
+    def __init__(self, stride: int) -> None:
+        super().__init__()
+        self._stride, self._file = stride, parts.directory() / "last.weights.h5"
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if batch % self._stride == 0:
+            self.model.save_weights(self._file)
+
+
+@case("FW304", "a callback saves the weights after every step")
+def slow_callback(fix: Advised | None) -> Plan:
+    callback = SavesWeights(1 if fix is None else int(fix.get("every_n_steps", 50)))
+    return Plan(parts.rows(256 * 50), batch_size=256, width=384, callbacks=[callback])
+
+
+@case("FW308", "a short run that spends its time on compiling", gain_of="run")
+def short_run(fix: Advised | None) -> Plan:
+    compiled = {"jit_compile": fix is None}
+    return Plan(parts.rows(64 * 20), batch_size=64, width=64, depth=24, epochs=2, compiled=compiled)

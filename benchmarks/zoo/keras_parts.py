@@ -1,0 +1,126 @@
+"""What the Keras cases are made of: JPEGs and records that take real work, a net of a chosen size."""
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+CLASSES = 10
+FEATURES = 256
+BATCH = 16
+AUTOTUNE = tf.data.AUTOTUNE
+
+
+@dataclass
+class Plan:
+    data: Any
+    width: int = 512  # of the net: 3 ms per step with 16 samples, one thread
+    depth: int = 2
+    epochs: int = 3
+    batch_size: int | None = None  # for arrays only
+    steps_per_epoch: int | None = None  # for endless data only
+    callbacks: Sequence[Any] = field(default=())
+    compiled: Mapping[str, Any] = field(default_factory=dict)
+
+
+def one_thread() -> None:
+    """Per operation. Operations still run side by side, as do the stages of tf.data."""
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+
+
+class Stopwatch(keras.callbacks.Callback):
+    """The script's own clock, to check feedwatch's figures against."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: list[list[float]] = []  # of the batches, by epoch
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.ends.append([])
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.ends[-1].append(time.perf_counter())
+
+
+def train(plan: Plan, log_dir: str) -> tuple[Any, list[list[float]]]:
+    """The report, and the times at which batches ended."""
+    from feedwatch.keras import FeedWatch
+
+    keras.utils.set_random_seed(1)
+    hidden = [keras.layers.Dense(plan.width, activation="relu") for _ in range(plan.depth)]
+    model = keras.Sequential([keras.Input((FEATURES,)), *hidden, keras.layers.Dense(CLASSES)])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(0.001), loss, **{"jit_compile": False, **plan.compiled})
+    watch, stopwatch = FeedWatch(log_dir, console=False), Stopwatch()
+    given = plan.data if isinstance(plan.data, tuple) else (plan.data,)
+    model.fit(
+        *given,
+        batch_size=plan.batch_size,
+        epochs=plan.epochs,
+        steps_per_epoch=plan.steps_per_epoch,
+        verbose=0,
+        callbacks=[watch, stopwatch, *plan.callbacks],
+    )
+    return watch.report, stopwatch.ends
+
+
+@cache
+def jpegs(side: int, unique: int = 16) -> list[bytes]:
+    random = np.random.default_rng(0)
+    coarse = random.integers(0, 255, (unique, side // 8, side // 8, 3))
+    return [tf.io.encode_jpeg(one.repeat(8, 0).repeat(8, 1).astype("uint8")).numpy() for one in coarse]
+
+
+def photos(count: int, side: int) -> Any:
+    """`count` JPEGs in memory with their labels."""
+    unique = jpegs(side)
+    packed = tf.constant([unique[index % len(unique)] for index in range(count)])
+    return tf.data.Dataset.from_tensor_slices((packed, tf.range(count) % CLASSES))
+
+
+def prepare(photo: Any, label: Any) -> tuple[Any, Any]:
+    """Real decoding and resizing; only the features that the net reads are handed over."""
+    pixels = tf.image.convert_image_dtype(tf.io.decode_jpeg(photo, channels=3), tf.float32)
+    small = tf.image.resize(pixels, (32, 32), antialias=True)
+    return tf.reshape(small, [32 * 32 * 3])[:FEATURES], label
+
+
+def augment(photo: Any, label: Any) -> tuple[Any, Any]:
+    features, label = prepare(photo, label)
+    return features * tf.random.uniform([], 0.8, 1.2), label
+
+
+def rows(count: int) -> tuple[Any, Any]:
+    random = np.random.default_rng(0)
+    return random.random((count, FEATURES), np.float32), random.integers(0, CLASSES, count)
+
+
+def directory() -> Path:
+    return Path(tempfile.mkdtemp(prefix="feedwatch-zoo-"))
+
+
+def record_files(files: int, records: int, size_bytes: int) -> list[str]:
+    """Compressed TFRecord files; what costs is unpacking them."""
+    random, place = np.random.default_rng(0), directory()
+    options = tf.io.TFRecordOptions("GZIP", compression_level=1)
+    names = []
+    for number in range(files):
+        names.append(str(place / f"{number}.tfrecord"))
+        with tf.io.TFRecordWriter(names[-1], options) as writer:
+            for _ in range(records):
+                writer.write(random.integers(0, 64, size_bytes, np.uint8).tobytes())
+    return names
+
+
+def unpack(records: Any) -> tuple[Any, Any]:
+    """A batch of records at once."""
+    numbers = tf.io.decode_raw(tf.strings.substr(records, 0, FEATURES), tf.uint8)
+    numbers = tf.ensure_shape(numbers, [None, FEATURES])
+    return tf.cast(numbers, tf.float32) / 64, tf.cast(numbers[:, 0] % CLASSES, tf.int32)
