@@ -5,7 +5,12 @@ import keras
 
 def dense(width=8, **compiled):
     model = keras.Sequential(
-        [keras.Input((width,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dropout(0.3), keras.layers.Dense(1)]
+        [
+            keras.Input((width,)),
+            keras.layers.Dense(16, activation="relu"),
+            keras.layers.Dropout(0.3),
+            keras.layers.Dense(1),
+        ]
     )
     model.compile("adam", "mse", **compiled)
     return model

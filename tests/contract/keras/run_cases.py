@@ -46,10 +46,10 @@ def one_run(make, watching):
     ours = FeedWatch(tempfile.mkdtemp(), console=False) if watching else None
     given = [*others, *([ours] if ours else [])]
     verbose = arguments.pop("verbose", 0)
-    histories = []
     with scope():
-        for _ in range(fits):
-            histories.append(model.fit(**arguments, callbacks=list(given), verbose=verbose).history)
+        histories = [
+            model.fit(**arguments, callbacks=list(given), verbose=verbose).history for _ in range(fits)
+        ]
     after()
     draws = [random.random(), float(np.random.rand()), float(keras.random.uniform(()))]  # noqa: NPY002
     if keras.backend.backend() == "tensorflow":
@@ -76,7 +76,7 @@ def still_works(model):
     home = tempfile.mkdtemp()
     if not type(model).__module__.startswith("tests."):  # the models of our own have no config to save
         model.save(os.path.join(home, "model.keras"))
-    if not isinstance(getattr(model, "distribute_strategy", None), type(None)) and GROUP == "two_devices":
+    if getattr(model, "distribute_strategy", None) is not None and GROUP == "two_devices":
         return
     if type(model).__module__.startswith("keras."):
         pickle.loads(pickle.dumps(model))
@@ -111,13 +111,17 @@ def judge(name, make):
     }
 
 
+def judged(name, make):
+    try:
+        return judge(name, make)
+    except Exception:
+        return {"name": name, "error": traceback.format_exc()}
+
+
 def main():
     prepare()
     for name, make in cases.GROUPS[GROUP].items():
-        try:
-            print("RESULT " + json.dumps(judge(name, make)), flush=True)
-        except Exception:
-            print("RESULT " + json.dumps({"name": name, "error": traceback.format_exc()}), flush=True)
+        print("RESULT " + json.dumps(judged(name, make)), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 All of it dies with the objects that `fit` made for itself; the end hook only takes it away a little earlier.
 """
 
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +34,7 @@ def attach(watch: Watch, fit: Fit | None, callback: Any, model: Any) -> None:
         if watch.iterators:
             return
         if keras.backend.backend() == "tensorflow" and getattr(model, "train_function", None) is not None:
-            watch.on_close.append(wrap_train_function(model, frame_id, watch.take_iterator))
+            watch.on_close.append(wrap_train_function(model, frame_id, watch.twin_of))
         else:
             watch.timeline.measured = False
             watch.session.note(NOT_FOUND)
@@ -43,10 +44,18 @@ def attach(watch: Watch, fit: Fit | None, callback: Any, model: Any) -> None:
 
 def _time_fetches(watch: Watch, epoch_iterator: Any) -> None:
     shadow(epoch_iterator, watch.start_iterator)
-    watch.on_close.append(lambda: unshadow(epoch_iterator))
     if keras.backend.backend() != "torch":
         observe_epochs(epoch_iterator, watch.guarded_close)
-        watch.on_close.append(lambda: unobserve(epoch_iterator))
+    # Weakly: after an error nobody but the traceback may hold the user's data.
+    reference = weakref.ref(epoch_iterator)
+
+    def undo() -> None:
+        live = reference()
+        if live is not None:
+            unshadow(live)
+            unobserve(live)
+
+    watch.on_close.append(undo)
 
 
 def _time_callbacks(watch: Watch, fit: Fit, callback: Any) -> None:
@@ -57,8 +66,12 @@ def _time_callbacks(watch: Watch, fit: Fit, callback: Any) -> None:
     # The loop that called us walks the old list to its end; all later ones walk this one.
     callback_list.callbacks = times.members
 
+    reference = weakref.ref(callback_list)
+
     def undo() -> None:
-        callback_list.callbacks = before
+        live = reference()
+        if live is not None:
+            live.callbacks = before
 
     watch.on_drain.append(lambda: watch.session.update(callbacks=times.read(watch.timeline.calls)))
     watch.on_close.append(undo)

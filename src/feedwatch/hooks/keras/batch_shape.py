@@ -5,12 +5,10 @@ from typing import Any
 
 def leading_size(batch: Any) -> int | None:
     """The first dimension of the first array in a nested batch, or None."""
-    found = _first(batch, depth=0)
-    shape = getattr(found, "shape", None)
     try:
-        size = shape[0]  # type: ignore[index]
+        size = _first(batch, depth=0).shape[0]
         return None if size is None else int(size)
-    except (TypeError, IndexError, ValueError, KeyError):
+    except Exception:  # a batch may be anything; not knowing its size is no failure
         return None
 
 

@@ -83,7 +83,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         if self._watch is not None:
-            self._guard.run(self._watch.epoch_begin, epoch)
+            self._guard.run(self._epoch_begin, epoch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         if self._watch is not None:
@@ -116,9 +116,22 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
             self._last = opened
         self._watch = opened
 
+    def _epoch_begin(self, epoch: int) -> None:
+        if self._watch is not None:
+            self._recount(self._watch)
+            self._watch.epoch_begin(epoch)
+
+    def _recount(self, watch: "Watch") -> None:
+        """A nested fit of the same callback that raised has left no end mark: the stack tells where we are."""
+        if watch.nested:
+            from feedwatch.hooks.keras.install import fits_above
+
+            watch.nested = max(0, len(fits_above(self)) - 1)
+
     def _end(self) -> None:
         watch = self._watch
         assert watch is not None
+        self._recount(watch)
         if watch.finish():
             self._watch = None
             self._steps_before = watch.steps

@@ -15,6 +15,7 @@ from tensorflow.python.data.ops import iterator_ops
 from tensorflow.python.distribute import input_lib
 from tensorflow.python.framework import ops, type_spec
 
+from feedwatch.guard import Guard
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.batch_shape import leading_size
 from feedwatch.hooks.keras.graph_ring import GraphRing, emit_record
@@ -24,6 +25,7 @@ class _Traces:
     """How often a fetch was traced: the Python code here runs in a graph context only while Keras traces."""
 
     count = 0
+    guard = Guard("the timed fetch")
 
 
 def traces() -> int:
@@ -160,6 +162,14 @@ def _timed_fetch(twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any],
         asked = tf.timestamp()
     with tf.control_dependencies([asked]):
         out = fetch()
+    try:
+        return _stamped(twin, asked, out, has_value)
+    except Exception as error:
+        _Traces.guard.failed(error)
+        return out  # a structure we cannot take apart is trained on untimed
+
+
+def _stamped(twin: Any, asked: Any, out: Any, has_value: Callable[[Any], Any] | None) -> Any:
     flat = tf.nest.flatten(out, expand_composites=True)
     with tf.device("/CPU:0"), tf.control_dependencies([tensor.op for tensor in flat]):
         got = tf.timestamp()

@@ -1,5 +1,6 @@
 """Which kind of data `fit` was given, and who can tell about it."""
 
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,13 +28,20 @@ class PipelineReader:
         say: Callable[[str], None],
     ) -> None:
         """`fetch_ms`: mean of a fetch that makes its batch itself, nothing running ahead."""
-        self._adapter = epoch_iterator.data_adapter
-        self._kind = _KINDS.get(type(self._adapter).__name__, "unknown")
+        adapter = epoch_iterator.data_adapter
+        self._live: weakref.ref[Any] | None = weakref.ref(adapter)
+        self._adapter_name = type(adapter).__name__
+        self._kind = _KINDS.get(self._adapter_name, "unknown")
         self._backend = backend
         self._fetch_ms = fetch_ms
-        self._tf = _tf_pipeline(epoch_iterator, self._adapter, self._kind, backend, say)
-        enqueuer = getattr(self._adapter, "enqueuer", None)
+        self._tf = _tf_pipeline(epoch_iterator, adapter, self._kind, backend, say)
+        enqueuer = getattr(adapter, "enqueuer", None)
         self._gauge = None if enqueuer is None else QueueGauge(enqueuer)
+
+    @property
+    def _adapter(self) -> Any | None:
+        """Weakly held: after an error nobody but the traceback may hold the user's data."""
+        return None if self._live is None else self._live()
 
     def iterator(self, iterator: Any) -> None:
         # Elsewhere Keras hides tf.data's iterator in a generator, and there is no model to read.
@@ -47,7 +55,7 @@ class PipelineReader:
     def samples_per_batch(self) -> int | None:
         """Of a full batch, where the batches themselves are not seen by Python."""
         if self._kind == "arrays":
-            size = self._adapter.batch_size
+            size = getattr(self._adapter, "batch_size", None)
             return None if size is None else int(size)
         return None if self._tf is None else self._tf.batch_size()
 
@@ -66,11 +74,11 @@ class PipelineReader:
 
     def close(self) -> None:
         """Fit is over: nothing of the user's is kept."""
-        self._adapter = self._gauge = None
+        self._live = self._gauge = None
 
     def _unknown_because(self) -> str | None:
         if self._kind == "unknown":
-            return f"feedwatch does not know {type(self._adapter).__name__}"
+            return f"feedwatch does not know {self._adapter_name}"
         return None
 
     def _pydataset(self, facts: PipelineFacts) -> PyDatasetFacts | None:

@@ -90,7 +90,10 @@ class Timeline:
     # -- marks: the hot path ---------------------------------------------------------------------
 
     def begin(self, batch: int, now_ns: int) -> None:
+        key = (self._ordinal, batch + self._per_call - 1)
         if self._begin_ns is not None:
+            if key == self._key and self._end_ns is None:
+                return  # the same callback given twice
             # On TensorFlow a begin without an end is the vain attempt at the end of unknown-length data.
             if self._end_ns is not None or not self._ends_here:
                 self._close(now_ns)
@@ -98,7 +101,7 @@ class Timeline:
             self._end_pause(now_ns)
         self._begin_ns = self._called_ns = now_ns
         self._end_ns = None
-        self._key = (self._ordinal, batch + self._per_call - 1)
+        self._key = key
 
     def called(self, now_ns: int) -> None:
         """All begin hooks are done, the train function comes next."""

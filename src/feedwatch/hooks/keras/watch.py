@@ -116,22 +116,28 @@ class Watch:
 
     def start_iterator(self, iterable: Any) -> Any:
         """Called by Keras in place of iter(): the user's iterator is made, timed, and gets its twin."""
-        self.timeline.pause(_now_ns())
-        if self.source.per_iterator:
-            self.guard.run(self.drain)
+        self.guard.run(self._end_of_iterator)
         began_ns = _now_ns()
-        iterator = iter(iterable)
+        iterator = iter(iterable)  # the user's own code, and the user's own errors
         self.timeline.loader_started(_now_ns() - began_ns)
-        return self.take_iterator(iterator)
+        return self.twin_of(iterator)
+
+    def twin_of(self, iterator: Any) -> Any:
+        twin = self.guard.run(self.take_iterator, iterator)
+        return iterator if twin is None else twin
 
     def take_iterator(self, iterator: Any) -> Any:
         self.iterators += 1
         if self.session.closed:
             return iterator
         for action in self.on_iterator:
-            self.guard.run(action, iterator)
-        twin = self.guard.run(self.source.wrap, iterator)
-        return iterator if twin is None else twin
+            action(iterator)
+        return self.source.wrap(iterator)
+
+    def _end_of_iterator(self) -> None:
+        self.timeline.pause(_now_ns())
+        if self.source.per_iterator:
+            self.drain()
 
     # -- now and then ----------------------------------------------------------------------------
 

@@ -1,0 +1,332 @@
+"""What goes wrong around a fit, on the backend given: each row prints what happened, the test asserts it."""
+
+import contextlib
+import copy
+import gc
+import json
+import os
+import pickle
+import sys
+import tempfile
+import threading
+import traceback
+import warnings
+from pathlib import Path
+
+os.environ["KERAS_BACKEND"] = sys.argv[1]
+
+import keras
+import numpy as np
+
+from feedwatch.keras import FeedWatch
+from feedwatch.report.json_file import REPORT_FILE
+
+TENSORFLOW = sys.argv[1] == "tensorflow"
+X = np.random.default_rng(0).random((64, 8)).astype("float32")
+Y = X[:, :1]
+ROWS = {}
+
+
+def row(function):
+    ROWS[function.__name__] = function
+    return function
+
+
+def tensorflow_row(function):
+    return row(function) if TENSORFLOW else function
+
+
+def model():
+    keras.utils.set_random_seed(3)
+    made = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(1)])
+    made.compile("sgd", "mse")
+    return made
+
+
+def watch():
+    return FeedWatch(tempfile.mkdtemp(), console=False)
+
+
+def batches(count, error=None):
+    for _ in range(count):
+        yield X[:8], Y[:8]
+    if error is not None:
+        raise error
+
+
+class Raises(keras.callbacks.Callback):
+    async_safe = True
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if batch == 4:
+            raise self.error
+
+
+def weights(made):
+    return b"".join(np.asarray(part).tobytes() for part in made.get_weights()).hex()
+
+
+def outcome(ours, caught=None):
+    gc.collect()
+    on_disk = json.loads((Path(ours.log_dir) / "feedwatch" / REPORT_FILE).read_text())
+    return {
+        "status": ours.report.status.value,
+        "on_disk": on_disk["status"],
+        "caught": type(caught).__name__ if caught is not None else None,
+        "batches": ours.report.steps.batches,
+    }
+
+
+def next_fit_works(made, ours):
+    made.fit(X, Y, verbose=0, callbacks=[ours])
+    return ours.report.status.value == "finished" and ours.report.steps.batches == 2
+
+
+def fails_with(error, **arguments):
+    made, ours = model(), watch()
+    caught = None
+    try:
+        made.fit(verbose=0, callbacks=[ours, *arguments.pop("callbacks", [])], **arguments)
+    except BaseException as raised:
+        caught = raised
+        same = raised is error
+        caught.__traceback__ = None
+    found = {**outcome(ours, caught), "same_object": same}
+    del caught
+    return {**found, "next_fit": next_fit_works(made, ours)}
+
+
+@row
+def the_generator_raises():
+    error = ValueError("the user's own")
+    return fails_with(error, x=batches(6, error), steps_per_epoch=20)
+
+
+@row
+def a_callback_behind_raises():
+    error = RuntimeError("the user's own")
+    return fails_with(error, x=X, y=Y, batch_size=8, callbacks=[Raises(error)])
+
+
+@row
+def ctrl_c_in_a_step():
+    error = KeyboardInterrupt()
+    return fails_with(error, x=X, y=Y, batch_size=8, callbacks=[Raises(error)])
+
+
+@row
+def an_error_at_epoch_end():
+    error = RuntimeError("the user's own")
+
+    class AtEpochEnd(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            raise error
+
+    return fails_with(error, x=X, y=Y, batch_size=8, callbacks=[AtEpochEnd()])
+
+
+@tensorflow_row
+def the_dataset_raises():
+    import tensorflow as tf
+
+    def bad(index):
+        if index > 5:
+            raise ValueError("the user's own")
+        return np.float32(index)
+
+    def data():
+        parts = tf.data.Dataset.range(20).map(lambda i: tf.ensure_shape(tf.numpy_function(bad, [i], tf.float32), []))
+        return parts.map(lambda v: (tf.fill([8], v), tf.fill([1], v))).batch(1)
+
+    plain = None
+    try:
+        model().fit(data(), verbose=0)
+    except Exception as raised:
+        plain = type(raised).__name__
+    return {**fails_with(None, x=data()), "plain": plain}
+
+
+@row
+def data_that_ends_early():
+    made, ours = model(), watch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made.fit(batches(7), steps_per_epoch=20, epochs=1, verbose=0, callbacks=[ours])
+    return outcome(ours)
+
+
+@tensorflow_row
+def empty_data():
+    import tensorflow as tf
+
+    def fit(callbacks):
+        data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(8).filter(lambda *_: False)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model().fit(data, verbose=0, callbacks=callbacks)
+        except Exception as raised:
+            return type(raised).__name__
+        return "no error"
+
+    ours = watch()
+    return {"plain": fit([]), "watched": fit([ours]), **outcome(ours)}
+
+
+class FitsAnother(keras.callbacks.Callback):
+    async_safe = True
+
+    def __init__(self, ours, error=None):
+        super().__init__()
+        self.ours, self.error = ours, error
+
+    def on_epoch_end(self, epoch, logs=None):
+        callbacks = [self.ours] if self.error is None else [self.ours, Raises(self.error)]
+        with contextlib.suppress(RuntimeError):
+            model().fit(X, Y, batch_size=8, verbose=0, callbacks=callbacks)
+
+
+@row
+def a_fit_nested_in_ours_with_a_callback_of_its_own():
+    ours, inner = watch(), watch()
+    model().fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=[ours, FitsAnother(inner)])
+    return {**outcome(ours), "inner": outcome(inner)}
+
+
+@row
+def the_same_callback_in_a_nested_fit():
+    ours = watch()
+    model().fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=[ours, FitsAnother(ours)])
+    return outcome(ours)
+
+
+@row
+def the_same_callback_in_a_nested_fit_that_raises():
+    ours = watch()
+    model().fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=[ours, FitsAnother(ours, RuntimeError("inner"))])
+    return outcome(ours)
+
+
+@row
+def two_callbacks_in_one_fit():
+    first, second = watch(), watch()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model().fit(X, Y, batch_size=8, verbose=0, callbacks=[first, second])
+    ours = [str(warning.message) for warning in said if "feedwatch" in str(warning.message)]
+    return {**outcome(first), "second": second.report is None, "said": ours}
+
+
+@row
+def one_callback_given_twice():
+    ours = watch()
+    model().fit(X, Y, batch_size=8, verbose=0, callbacks=[ours, ours])
+    return outcome(ours)
+
+
+@row
+def thirty_fits_in_one_process():
+    made, ours = model(), watch()
+    for _ in range(30):
+        made.fit(X, Y, batch_size=32, verbose=0, callbacks=[ours])
+    left = [thread.name for thread in threading.enumerate() if "feedwatch" in thread.name]
+    return {**outcome(ours), "threads": left}
+
+
+@row
+def two_fits_in_two_threads():
+    pairs = [(model(), watch()) for _ in range(2)]
+
+    def fit(made, ours):
+        made.fit(X, Y, batch_size=8, epochs=3, verbose=0, callbacks=[ours])
+
+    threads = [threading.Thread(target=fit, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {"each": [outcome(ours) for _, ours in pairs]}
+
+
+@row
+def copies_of_the_callback_start_anew():
+    class Copies(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            self.copies = [copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))]
+
+    ours, copying = watch(), Copies()
+    model().fit(X, Y, batch_size=8, verbose=0, callbacks=[ours, copying])
+    found = []
+    for twin in copying.copies:
+        model().fit(X, Y, batch_size=8, verbose=0, callbacks=[twin])
+        found.append(outcome(twin))
+    return {**outcome(ours), "copies": found}
+
+
+@row
+def each_hook_of_ours_fails_in_turn():
+    """F28: not strict here, as in production."""
+    from feedwatch.hooks.keras.watch import Watch
+
+    plain = model()
+    plain.fit(X, Y, batch_size=8, epochs=2, verbose=0)
+    hooks = ["step_begin", "step_end", "epoch_begin", "epoch_end", "drain", "finish", "take_iterator"]
+    found = {}
+    for name in hooks:
+        kept = getattr(Watch, name)
+
+        def broken(*_, **__):
+            raise ZeroDivisionError("planted")
+
+        setattr(Watch, name, broken)
+        made, ours = model(), watch()
+        try:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                made.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=[ours])
+            told = sum("planted" in str(warning.message) for warning in said)
+            found[name] = {"same": weights(made) == weights(plain), "told": told}
+        finally:
+            setattr(Watch, name, kept)
+    return {"hooks": found}
+
+
+@tensorflow_row
+def the_fallback_when_the_epoch_iterator_is_not_found():
+    from feedwatch.hooks.keras import opening
+
+    kept = opening.fits_above
+    opening.fits_above = lambda callback: [fit._replace(epoch_iterator=None) for fit in kept(callback)]
+    try:
+        made, ours = model(), watch()
+        original = made.make_train_function() or made.train_function
+        made.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=[ours])
+        found = {**outcome(ours), "measured": ours.report.steps.measured, "restored": made.train_function is original}
+        found["wait"] = ours.report.phases["input_wait"] is not None
+        error = RuntimeError("the user's own")
+        with contextlib.suppress(RuntimeError):
+            made.fit(X, Y, batch_size=8, verbose=0, callbacks=[ours, Raises(error)])
+        made.train_on_batch(X[:8], Y[:8])
+        made.fit(X, Y, batch_size=8, verbose=0)
+        found["healed"] = made.train_function is original
+    finally:
+        opening.fits_above = kept
+    return found
+
+
+def main():
+    for name, function in ROWS.items():
+        strict = name != "each_hook_of_ours_fails_in_turn"
+        os.environ["FEEDWATCH_STRICT"] = "1" if strict else ""
+        try:
+            print("RESULT " + json.dumps({"name": name, **function()}), flush=True)
+        except Exception:
+            print("RESULT " + json.dumps({"name": name, "error": traceback.format_exc()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
