@@ -25,6 +25,8 @@ def check(case: Case) -> Evidence | None:
     load, loader = load_ms(look), look.loader
     if load is None or (loader.cpu_share is not None and loader.cpu_share < LEAST_CPU_SHARE):
         return None
+    if loader.num_workers and load / loader.num_workers < look.times.rest_ms:
+        return None  # on average they keep up
     used, core_wait = case.facts.host.cpu_used, loader.core_wait_share
     numbers = {
         "load_ms": load,

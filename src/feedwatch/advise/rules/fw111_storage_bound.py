@@ -27,6 +27,8 @@ def check(case: Case) -> Evidence | None:
     if load is None or blocked < MOSTLY_BLOCKED:
         return None
     # Few workers that wait for latency are too few workers; only a busy disk or many workers mean storage.
+    if load / look.loader.num_workers < look.times.rest_ms:
+        return None  # on average they keep up
     disk_busy = disk is not None and disk >= DISK_WAIT_SHARE
     if not disk_busy and look.loader.num_workers < budget:
         return None

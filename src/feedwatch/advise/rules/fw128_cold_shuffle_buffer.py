@@ -13,9 +13,7 @@ from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfDataFacts, TfStage
 from feedwatch.model.verdict import Bound
 
-# Below this many batches the buffer is filled before anybody notices.
-LEAST_BATCHES: Final = 4
-# The advised buffer mixes as many batches as this.
+# The advised buffer mixes as many batches as this; one that is no larger is left alone.
 ADVISED_BATCHES: Final = 8
 # Elements not made for the buffer have to be made later, while steps run: that may hide them, or not.
 LEAST_SAVED: Final = 0.3
@@ -29,13 +27,14 @@ def check(case: Case) -> Evidence | None:
     shuffle, elements = _cold_shuffle(data), data.elements_per_batch
     if shuffle is None or shuffle.buffer_size is None or not elements:
         return None
-    if shuffle.buffer_size < LEAST_BATCHES * elements:
+    if shuffle.buffer_size <= ADVISED_BATCHES * elements:
         return None
     fill_s = max(0.0, joints.first_fetch_ms - times.wait_ms) / 1000
-    share = min(1.0, fill_s * joints.count / wall_s)
+    # The first epoch fills the buffer too, though there is no boundary before it.
+    share = min(1.0, fill_s * (joints.count + 1) / wall_s)
     if share < THRESHOLDS.worth_saying_share:
         return None
-    smaller = min(ADVISED_BATCHES * elements, shuffle.buffer_size // 2)
+    smaller = ADVISED_BATCHES * elements
     return Evidence(
         says=(
             f"Every epoch waits {seconds(fill_s)} for its first batch: {shuffle.buffer_size} elements "

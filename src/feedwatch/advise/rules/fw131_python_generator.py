@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import input_bound_times, one_lane_load_ms
+from feedwatch.advise.look import computes, input_bound_times, one_lane_load_ms
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
@@ -44,7 +44,10 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     times = input_bound_times(case)
     if times is None:
         return None
-    supply = Supply(evidence.numbers["load_ms"], evidence.numbers["workers_advised"])
+    load = evidence.numbers["load_ms"]
+    # A generator that only waits needs no CPU, however many of it there are.
+    cpu_ms = 0.0 if computes(case, load) is False else load
+    supply = Supply(load, evidence.numbers["workers_advised"], cpu_ms)
     because = (
         f"{count(supply.lanes, 'worker')} supply a batch every {ms(supply.period_ms)}; the rest of the step needs "
         f"{ms(times.rest_ms)} of the {ms(times.step_ms)} it takes now"

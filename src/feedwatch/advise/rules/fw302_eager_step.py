@@ -42,8 +42,8 @@ def check(case: Case) -> Evidence | None:
 def predict(_case: Case, evidence: Evidence) -> Gain | None:
     compute_ms = evidence.numbers["compute_ms"]
     because = (
-        f"compiling removes {percent(LEAST_REMOVED)} of the {ms(compute_ms)} of computing (large operations) to all but "
-        f"{ms(COMPILED_MS)} (many small ones)"
+        f"compiling removes {percent(LEAST_REMOVED)} of the {ms(compute_ms)} of computing (large operations) to all "
+        f"but {ms(COMPILED_MS)} (many small ones)"
     )
     most_ms = max(LEAST_REMOVED * compute_ms, compute_ms - COMPILED_MS)
     removed_ms = (most_ms, LEAST_REMOVED * compute_ms)
