@@ -281,6 +281,13 @@ def test_every_control_has_a_name_and_headings_go_down_one_by_one(tab, team_url)
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
 
 
+def test_it_works_below_a_path_prefix(tab, tmp_path):
+    write_report(tmp_path / "run", reports.workers2())
+    with served(wsgi(tmp_path, path_prefix="/team/board")) as url:
+        frame = tab.open(url + "/team/board")
+        expect(frame.get_by_role("heading", level=1)).to_have_text("The GPU waits for data 54 % of the time")
+
+
 def test_a_reader_sees_that_tensorboard_is_gone(tab, tmp_path):
     write_report(tmp_path / "run", reports.workers2())
     write_report(tmp_path / "other", reports.healthy())

@@ -15,7 +15,8 @@ from werkzeug import wrappers
 from feedwatch.report import front_end
 from feedwatch.report.event_output import PLUGIN, REPORT_TAG
 from feedwatch.tab import rank_groups
-from feedwatch.tab.cache import Snapshot, SnapshotCache
+from feedwatch.tab.reports import report_in, tidy
+from feedwatch.tab.rows import Rows
 
 Route = Callable[[wrappers.Request], wrappers.Response]
 
@@ -25,7 +26,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
 
     def __init__(self, context: Any) -> None:
         self._provider = context.data_provider
-        self._snapshots = SnapshotCache()
+        self._rows = Rows()
         # Read once: a later change on disk cannot change what is served, and no URL reaches the file system.
         self._script = front_end.script() + "export {start as render};\n"
         self._style = front_end.style_sheet()
@@ -48,19 +49,23 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         return {path: wrappers.Request.application(_only_get(route)) for path, route in routes.items()}
 
     def _summary(self, request: wrappers.Request) -> wrappers.Response:
-        snapshots = self._read(request, None)
-        return _json(request, {"runs": rank_groups.grouped([snapshot.row for snapshot in snapshots.values()])})
+        rows = [self._rows.of(run, datum) for run, datum in self._read(request, None).items()]
+        return _json(request, {"runs": rank_groups.grouped(rows)})
 
     def _report(self, request: wrappers.Request) -> wrappers.Response:
         run = request.args.get("run", "")
-        snapshot = self._read(request, [run]).get(run)
-        if snapshot is None:
+        datum = self._read(request, [run]).get(run)
+        if datum is None:
             return _error(request, "This run has no feedwatch report.", 404)
-        report = snapshot.report
+        report = tidy(report_in(datum))
         if rank_groups.one_of_many(report):
-            siblings = self._read(request, None)
-            report = rank_groups.with_ranks(run, {name: each.report for name, each in siblings.items()})
-        return _json(request, {"run": run, "row": snapshot.row, "report": report})
+            report = rank_groups.with_ranks(run, report, self._siblings(request, run, report))
+        return _json(request, {"run": run, "row": self._rows.of(run, datum), "report": report})
+
+    def _siblings(self, request: wrappers.Request, run: str, report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        rows = {other: self._rows.of(other, datum) for other, datum in self._read(request, None).items()}
+        names = rank_groups.siblings_of(run, report, rows)
+        return {name: tidy(report_in(datum)) for name, datum in self._read(request, names).items()}
 
     def _rule(self, request: wrappers.Request) -> wrappers.Response:
         code = request.args.get("code", "")
@@ -69,7 +74,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
             return _error(request, "No rule has this code in the feedwatch that TensorBoard runs with.", 404)
         return _json(request, {"code": code, "page": page})
 
-    def _read(self, request: wrappers.Request, runs: list[str] | None) -> dict[str, Snapshot]:
+    def _read(self, request: wrappers.Request, runs: list[str] | None) -> dict[str, Any]:
         """The last snapshot of each run: every reader keeps the last one, however it thins the others."""
         tensors = self._provider.read_tensors(
             plugin_util.context(request.environ),
@@ -79,7 +84,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
             run_tag_filter=provider.RunTagFilter(runs=runs, tags=[REPORT_TAG]),
         )
         series = {run: tags.get(REPORT_TAG) for run, tags in sorted(tensors.items())}
-        return {run: self._snapshots.of(run, data[-1]) for run, data in series.items() if data}
+        return {run: data[-1] for run, data in series.items() if data}
 
 
 def _only_get(route: Route) -> Route:

@@ -27,13 +27,16 @@ def grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "group": key if key in shared else None} for row, key in zip(rows, keys, strict=True)]
 
 
-def with_ranks(run: str, reports: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The run's report with the section that sets it beside its siblings."""
-    report = reports[run]
+def siblings_of(run: str, report: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[str]:
+    """The runs of the same group, this one included."""
     key = group_of(run, _world_size(report))
-    siblings = {name: other for name, other in reports.items() if group_of(name, _world_size(other)) == key}
+    return [name for name, row in rows.items() if group_of(name, row.get("world_size")) == key]
+
+
+def with_ranks(run: str, report: dict[str, Any], siblings: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The run's report with the section that sets it beside its siblings."""
     try:
-        merged = merge([from_json(other) for other in siblings.values()])
+        merged = merge([from_json(other) for other in {**siblings, run: report}.values()])
     except ReportError:
         return report  # one damaged sibling costs the comparison, not the page
     if merged.ranks is None or merged.ranks.count < 2:

@@ -18,8 +18,18 @@ MAX_ITEMS: Final = 1000
 MAX_TEXT: Final = 20_000
 
 
+def report_in(datum: Any) -> dict[str, Any]:
+    """The report in one point of the series; its values are still anything: `tidy` what leaves."""
+    try:
+        value = datum.numpy.item()
+    except Exception:
+        return decode(None)  # not a rank-0 tensor
+    # The Python reader gives str where every byte is text.
+    return decode(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
+
+
 def decode(raw: object) -> dict[str, Any]:
-    """The report, or `{"error": sentence}`. Never raises. Its values are still anything: `tidy` what leaves."""
+    """The report, or `{"error": sentence}`. Never raises."""
     if not isinstance(raw, bytes):
         return {"error": "This run's report is not a string: the event file was not written by feedwatch."}
     try:

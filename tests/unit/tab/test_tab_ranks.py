@@ -1,6 +1,6 @@
 from tests.tab import reports
 
-from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, with_ranks
+from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, siblings_of, with_ranks
 
 
 def test_a_run_of_one_rank_belongs_to_nobody():
@@ -16,8 +16,11 @@ def test_a_group_of_one_is_no_group():
 
 def test_every_rank_is_shown_beside_the_others_with_a_way_to_it():
     runs = {f"a/rank{number}": reports.rank(number) for number in range(3)}
-    assert one_of_many(runs["a/rank0"])
-    ranks = with_ranks("a/rank0", runs | {"b/rank0": reports.rank(0)})["ranks"]
+    first = runs["a/rank0"]
+    assert one_of_many(first)
+    rows = {name: {"world_size": 4} for name in [*runs, "b/rank0"]} | {"alone": {"world_size": 1}}
+    assert siblings_of("a/rank0", first, rows) == list(runs)
+    ranks = with_ranks("a/rank0", first, runs)["ranks"]
     assert (ranks["count"], ranks["world_size"], ranks["missing"]) == (3, 4, 1)
     assert [line["run"] for line in ranks["lines"]] == ["a/rank2", "a/rank1", "a/rank0"]
 
@@ -25,4 +28,4 @@ def test_every_rank_is_shown_beside_the_others_with_a_way_to_it():
 def test_a_damaged_sibling_costs_the_comparison_not_the_page():
     broken = reports.rank(1) | {"phases": "gone"}
     report = reports.rank(0)
-    assert with_ranks("a/rank0", {"a/rank0": report, "a/rank1": broken}) == report
+    assert with_ranks("a/rank0", report, {"a/rank0": report, "a/rank1": broken}) == report

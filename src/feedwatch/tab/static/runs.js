@@ -1,5 +1,5 @@
 // The list of runs: each with its stall ratio, ranks of one training run folded together, boxes to compare.
-import {h, num, text} from './dom.js';
+import {breakable, h, num, text} from './dom.js';
 import {count, percent} from './format.js';
 
 const MANY = 9; // from here on a filter helps more than it costs
@@ -49,7 +49,7 @@ function entry(row, state, actions, label) {
       checked: state.compare.includes(row.run), onchange: () => actions.tick(row.run)}),
     h('button', {type: 'button', 'aria-current': current ? 'page' : null, 'data-key': 'run ' + row.run, title: row.run,
       onclick: () => actions.open(row.run)},
-      h('span', {class: 'dot l-' + row.level, title: LEVEL[row.level]}), h('span', {class: 'name'}, (label ?? row.run) || '.'),
+      h('span', {class: 'dot l-' + row.level, title: LEVEL[row.level]}), h('span', {class: 'name'}, breakable((label ?? row.run) || '.')),
       row.status === 'running' ? h('span', {class: 'live-dot', title: 'running'}) : null,
       h('span', {class: 'n'}, figure)));
 }
