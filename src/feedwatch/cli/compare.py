@@ -47,8 +47,8 @@ def headline(before: str, after: str, comparison: "Comparison") -> str:
     step = comparison.rows[0]
     if step.call is Call.WITHIN_NOISE:
         return f"{after} is as fast as {before}: the difference is within noise."
-    doubt = f" ({step.call.value})" if step.call is not Call.SIGNIFICANT else ""
-    return f"{after} runs at {comparison.speedup:.2f} times the speed of {before}{doubt}."
+    speed = f"{after} runs at {comparison.speedup:.2f} times the speed of {before}"
+    return f"{speed}." if step.call is Call.SIGNIFICANT else f"{speed}; too few windows to tell whether that is noise."
 
 
 def table(comparison: "Comparison") -> "Table":

@@ -65,6 +65,16 @@ def test_seven_windows_are_too_few_to_tell(slow, faster):
     assert row_of(slow, with_wait(faster, faster.series.input_wait[:8]), "input wait").call is Call.SIGNIFICANT
 
 
+def test_the_headline_never_sounds_surer_than_the_numbers(slow, faster):
+    from feedwatch.cli.compare import headline
+
+    short = with_wait(faster, faster.series.input_wait[:7])
+    assert headline("a", "b", compare(slow, faster)) == "b runs at 1.71 times the speed of a."
+    assert headline("a", "b", compare(slow, slow)) == "b is as fast as a: the difference is within noise."
+    assert headline("a", "b", compare(slow, short)).endswith("too few windows to tell whether that is noise.")
+    assert "cannot be compared" in headline("a", "b", compare(slow, from_json(reports.failed())))
+
+
 def test_runs_without_a_verdict_have_no_speedup(slow):
     assert compare(slow, from_json(reports.failed())).speedup is None
 

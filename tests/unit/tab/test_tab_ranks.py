@@ -9,6 +9,11 @@ def test_a_run_of_one_rank_belongs_to_nobody():
     assert group_of("a/rank0", 2) == "a"
 
 
+def test_a_report_that_holds_its_ranks_already_is_left_alone():
+    assert not one_of_many(reports.rank(0) | {"ranks": {"count": 4}})
+    assert not one_of_many(reports.workers2())
+
+
 def test_a_group_of_one_is_no_group():
     rows = [{"run": "a/rank0", "world_size": 4}, {"run": "b", "world_size": 1}]
     assert [row["group"] for row in grouped(rows)] == [None, None]
