@@ -25,6 +25,9 @@ SILENT = {
         window(14, 10),
         tf=tf_data(stage("FromTensorSlices", 0.2), stage("Batch", 1.0), CHEAP, AHEAD, elements_per_batch=512),
     ),
+    "each call reads a file": case(
+        window(14, 10), tf=cheap(stage("Map", 12.8, ms_per_element=0.025, opens_files=True))
+    ),
     "small batches": case(window(14, 10), tf=cheap(elements=4)),
 }
 UNKNOWN = {

@@ -12,6 +12,9 @@ FIRES = {
     "tracing was timed": case(
         window(50, 0.1, steps=100), startup=Startup(21_000.0, 18_000.0), counts=SHORT, of=keras_run()
     ),
+    "XLA compiled for longer than tracing took": case(
+        window(50, 0.1, steps=100), startup=Startup(20_000.0, 2_000.0), counts=SHORT, of=keras_run()
+    ),
 }
 SILENT = {
     "a usual start": case(window(50, 0.1), startup=Startup(first_step_ms=1500.0)),

@@ -27,9 +27,11 @@ def check(case: Case) -> Evidence | None:
     start, times, wall_s = case.startup, step_times(case), case.counts.wall_s
     if times is None or wall_s <= 0 or case.counts.measured < THRESHOLDS.min_steady_steps:
         return None
-    first_ms = start.tracing_ms if start.tracing_ms is not None else start.first_step_ms
-    if first_ms is None:
+    # Tracing ends when the graph is made; compiling it (XLA) belongs to the first step's own time.
+    known_ms = [one_ms for one_ms in (start.tracing_ms, start.first_step_ms) if one_ms is not None]
+    if not known_ms:
         return None
+    first_ms = max(known_ms)
     start_s = max(0.0, first_ms - times.step_ms) / 1000
     share = min(1.0, start_s / wall_s)
     if start_s < LEAST_S or share < LARGER_PART:
