@@ -14,7 +14,7 @@ from tests.contract.lightning.models import NoisyItems, NoisyStream, WholeBatche
 @dataclass(frozen=True)
 class Case:
     data: Callable[[Any], Any] = lambda pl: loader()
-    model: Callable[[Any], Any] = lambda pl: variant(pl)
+    model: Callable[[Any], Any] = variant
     trainer: dict = field(default_factory=dict)
     profiler: Callable[[Any, Any], Any] | None = None
     val: bool = False

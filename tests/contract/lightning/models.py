@@ -24,7 +24,7 @@ class NoisyItems(Dataset):
             raise ValueError(f"item {index} is broken")
         if self.sleep_s:
             time.sleep(self.sleep_s)
-        noise = float(np.random.rand()) + random.random()
+        noise = float(np.random.rand()) + random.random()  # noqa: NPY002 -- the global generators are the point
         return torch.rand(FEATURES) + noise, torch.tensor([float(index % 3)])
 
 

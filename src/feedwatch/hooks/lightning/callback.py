@@ -9,6 +9,7 @@ from feedwatch.hooks.lightning.destination import prepared
 from feedwatch.hooks.lightning.observer import Instruments, Observer
 from feedwatch.hooks.torch.device_clock import device_clock
 from feedwatch.model.report import Report, Status
+from feedwatch.session import Session
 from feedwatch.settings import ProfileChoice, Settings, switched_off
 
 # On the Trainer while somebody watches it: a second callback stays passive.
@@ -26,14 +27,14 @@ class FeedWatchHooks:
         self._off = switched_off()
         self._explicit_dir = None if self._off else prepared(log_dir)
         self._observer: Observer | None = None
-        self._report: Report | None = None
+        self._session: Session | None = None
+        self._report: Report | None = None  # of a copy: a session stays in its process
         self._directory: Path | None = None
 
     @property
     def report(self) -> Report | None:
         """The latest report; complete after fit."""
-        observer = self._observer
-        return self._report if observer is None else observer.session.report
+        return self._report if self._session is None else self._session.report
 
     @property
     def log_dir(self) -> Path | None:
@@ -55,12 +56,14 @@ class FeedWatchHooks:
         guard.run(self._open, trainer)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        if self._observer is not None:
-            self._observer.batch_end(batch)
+        observer = self._observer
+        if observer is not None:
+            observer.guard.run(observer.batch_end, batch)
 
     def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
-        if self._observer is not None:
-            self._observer.backward_begin()
+        observer = self._observer
+        if observer is not None and observer.has_device_clock:
+            observer.guard.run(observer.marks.backward_begin)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         if self._observer is not None:
@@ -80,6 +83,7 @@ class FeedWatchHooks:
         setattr(trainer, _WATCHED, True)
         self._trainer = trainer
         self._observer, self._directory = observer, observer.destination.directory
+        self._session = observer.session
 
     def _close(self, status: Status) -> None:
         observer, self._observer = self._observer, None
@@ -87,11 +91,16 @@ class FeedWatchHooks:
             return
         trainer, self._trainer = self._trainer, None
         vars(trainer).pop(_WATCHED, None)
-        self._report = observer.close(status)
+        try:
+            observer.remove()
+        finally:
+            # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
+            observer.close(status)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What lives belongs to this process and this fit."""
-        return {**vars(self), "_observer": None, "_trainer": None}
+        """What lives belongs to this process and this fit; `log` is the module's, lent by Lightning for a fit."""
+        state = {name: value for name, value in vars(self).items() if name not in ("log", "log_dict")}
+        return {**state, "_observer": None, "_trainer": None, "_session": None, "_report": self.report}
 
 
 def status_of(exception: BaseException) -> Status:

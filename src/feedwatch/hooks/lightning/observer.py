@@ -23,7 +23,7 @@ from feedwatch.hooks.torch.device_clock import DeviceClock
 from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
 from feedwatch.hooks.torch.profiler import TorchProfiler
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
-from feedwatch.model.report import Report, Status
+from feedwatch.model.report import Status
 from feedwatch.probe.profile_session import ProfilerWindows
 from feedwatch.report.console import print_summary
 from feedwatch.session import FactPatch, Session
@@ -54,7 +54,7 @@ class Observer:
         )
         self._settings = settings
         self._undo = Undo()
-        self._guard = Guard("measuring the steps", self.session.note)
+        self.guard = Guard("measuring the steps", self.session.note)
         self._logger_guard = Guard("writing to the user's logger", self.session.note)
         self.marks = StepMarks(self.session.recorder, instruments.clock.now_ns)
         self.pipeline = TrainPipeline(self.session, self.marks)
@@ -66,40 +66,42 @@ class Observer:
     def install(self, callback: Any) -> None:
         """Set everything, or nothing: a half-installed tap is taken back by the caller."""
         trainer, session = self._trainer, self.session
-        loops = LoopWraps(self.marks, self._guard, self._missing)
+        loops = LoopWraps(self.marks, self.guard, self._missing)
         loops.before_break = self._windows.epoch_end
         loops.install(trainer, self._undo)
         self.pipeline.install(trainer, loops, self._undo)
-        tap = ActionTap(self.marks, self._guard)
+        tap = ActionTap(self.marks, self.guard)
         tap.install(trainer.profiler, self._undo)
         self._own = OwnCost(callback, trainer.profiler, tap.spans)
-        self._guard.run(watch_loggers, trainer, self.marks, self._guard, self._undo)
+        self.guard.run(watch_loggers, trainer, self.marks, self.guard, self._undo)
         session.each_window("the loader's figures", self.pipeline.read)
         session.each_window("the callbacks' times", self._read_run)
         session.each_window("profiler windows", self._windows.collect)
 
     # -- the callback's hooks --------------------------------------------------------------------
 
-    def backward_begin(self) -> None:
-        if self._device is not None:
-            self._guard.run(self.marks.backward_begin)
+    @property
+    def has_device_clock(self) -> bool:
+        return self._device is not None
 
     def batch_end(self, batch: Any) -> None:
         """The last thing in a step that Lightning tells us."""
         if not self.marks.sampling:
-            self._guard.run(self._trained, batch)
+            self._trained(batch)
             return
         began_ns = perf_counter_ns()
-        self._guard.run(self._trained, batch)
+        self._trained(batch)
         for outbox in self.destination.outboxes:
             self._logger_guard.run(outbox.drain)
         if self._own is not None:
             self._own.hook(perf_counter_ns() - began_ns)
 
-    def close(self, status: Status) -> Report | None:
-        self.remove()
-        self._guard.run(self._last_records)
-        self.session.close(status)
+    def close(self, status: Status) -> None:
+        """After `remove`. Whatever fails on the way, the report is written."""
+        try:
+            self.guard.run(self._last_records)
+        finally:
+            self.session.close(status)
         for outbox in self.destination.outboxes:
             self._logger_guard.run(outbox.drain)
         report = self.session.report
@@ -107,7 +109,6 @@ class Observer:
             # stderr, where Lightning itself speaks: a script's own output stays clean
             print_summary(report, Console(stderr=True), str(self.destination.directory))
         self._trainer = self._own = None  # nothing of ours keeps a model or its loader alive
-        return report
 
     def remove(self) -> None:
         self._undo.all()

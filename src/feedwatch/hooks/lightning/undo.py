@@ -28,10 +28,15 @@ class Undo:
             _take_back(*entry)
 
     def all(self) -> None:
-        while self._set:
-            _take_back(*self._set.pop())
-        while self._actions:
-            self._actions.pop()()
+        """Everything, whatever one of them raises: each is taken off the list before it is taken back."""
+        try:
+            while self._set:
+                _take_back(*self._set.pop())
+            while self._actions:
+                self._actions.pop()()
+        finally:
+            if self._set or self._actions:
+                self.all()
 
 
 def _take_back(owner: Any, name: str, before: Any, ours: Any) -> None:

@@ -4,6 +4,7 @@ torch.profiler.profile imports torch._inductor at its first start, which takes s
 the recording, starts within a millisecond.
 """
 
+import gc
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -36,7 +37,9 @@ class TorchProfiler:
         self._step: Any = None
 
     def other_active(self) -> str | None:
-        return "a torch profiler" if _flag() else self._others()
+        if _flag():
+            return "a torch profiler"
+        return self._others() or _waiting_profile()
 
     def start(self) -> None:
         profile = autograd_profiler.profile(use_kineto=True, **_device_option())
@@ -133,6 +136,26 @@ def _device_option() -> dict[str, Any]:
     # `use_device` took other devices only until torch 2.3.
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
     return {"use_cuda": True} if version < (2, 3) else {"use_device": "cuda"}
+
+
+def _waiting_profile() -> str | None:
+    """A torch.profiler.profile that is warming up raises in the user's loop if ours runs when its turn comes.
+
+    torch does not tell that one is waiting, so the living ones are looked for: tens of milliseconds at most, once per
+    window, and counted as its cost.
+    """
+    for profile_class in (torch.profiler.profile, *torch.profiler.profile.__subclasses__()):
+        for candidate in gc.get_referrers(profile_class):
+            if type(candidate) is profile_class and not _finished(candidate):
+                return "a torch.profiler.profile"
+    return None
+
+
+def _finished(profile: Any) -> bool:
+    """One with a schedule may always begin another round."""
+    scheduled = getattr(profile.schedule, "__name__", "") != "_default_schedule_fn"
+    recorder = getattr(profile, "profiler", None)
+    return not scheduled and getattr(recorder, "kineto_results", None) is not None
 
 
 def _flag() -> Any:

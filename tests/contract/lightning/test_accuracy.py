@@ -1,0 +1,129 @@
+"""Input, copy and compute against the workload's own stopwatch, whatever else happens between the steps.
+
+The workload measures itself, so the truth stays the truth on a busy machine.
+"""
+
+import time
+import warnings
+from collections import defaultdict
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from feedwatch.lightning import FeedWatch
+
+STEPS = 40
+
+
+class Watch(FeedWatch):
+    def _open(self, trainer):
+        super()._open(trainer)
+        self.session = self._observer.session
+
+
+class Stopwatch:
+    def __init__(self):
+        self.spent_ms = defaultdict(list)
+
+    def take(self, what, ms):
+        began = time.perf_counter()
+        time.sleep(ms / 1000)
+        self.spent_ms[what].append((time.perf_counter() - began) * 1000)
+
+
+class SlowItems(Dataset):
+    def __init__(self, stopwatch):
+        self.stopwatch = stopwatch
+
+    def __len__(self):
+        return STEPS
+
+    def __getitem__(self, index):
+        self.stopwatch.take("input", 6 + index % 3)
+        return torch.rand(4, 6)
+
+
+def build(pl, stopwatch):
+    class Model(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(6, 1)
+
+        def optimizer_step(self, *args, **kwargs):
+            # Lightning runs the whole step (forward, backward, update) in here.
+            began = time.perf_counter()
+            super().optimizer_step(*args, **kwargs)
+            stopwatch.spent_ms["compute"].append((time.perf_counter() - began) * 1000)
+
+        def training_step(self, batch, index):
+            time.sleep(0.009)
+            loss = self.layer(batch).mean()
+            self.log("loss", loss, prog_bar=True)
+            return loss
+
+        def validation_step(self, batch, index):
+            time.sleep(0.003)
+
+        def transfer_batch_to_device(self, batch, device, dataloader_idx):
+            if self.trainer.training:
+                stopwatch.take("copy", 3)
+            return batch
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.01)
+
+    class SlowCallback(pl.Callback):
+        def on_train_batch_start(self, *_):
+            stopwatch.take("callback", 4)
+
+        def on_train_batch_end(self, *_):
+            stopwatch.take("callback", 5)
+
+    return Model(), SlowCallback()
+
+
+CASES = {
+    "plain": set(),
+    "slow_callback": {"callback"},
+    "validation": {"validation"},
+    "checkpoint": {"checkpoint"},
+    "logger": {"logger"},
+    "all_together": {"callback", "validation", "checkpoint", "logger"},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_phases_are_within_three_per_cent_and_half_a_millisecond(name, tmp_path, pl):
+    wanted, stopwatch = CASES[name], Stopwatch()
+    model, slow_callback = build(pl, stopwatch)
+    watch = Watch(tmp_path, console=False)
+    callbacks = [watch, slow_callback] if "callback" in wanted else [watch]
+    if "checkpoint" in wanted:
+        callbacks.append(pl.callbacks.ModelCheckpoint(tmp_path, every_n_train_steps=4, save_top_k=-1))
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        max_epochs=1,
+        callbacks=callbacks,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        enable_checkpointing="checkpoint" in wanted,
+        logger=pl.loggers.CSVLogger(tmp_path, flush_logs_every_n_steps=5) if "logger" in wanted else False,
+        log_every_n_steps=1,
+        num_sanity_val_steps=0,
+        val_check_interval=10 if "validation" in wanted else None,
+    )
+    val = DataLoader([torch.rand(4, 6)] * 3, batch_size=None) if "validation" in wanted else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trainer.fit(model, DataLoader(SlowItems(stopwatch), batch_size=None), val)
+
+    report, session = watch.report, watch.session
+    assert report.steps.measured == STEPS - 3  # three warm-up steps
+    for phase, what in (("input_wait", "input"), ("h2d", "copy"), ("compute", "compute")):
+        truth_ms = sorted(stopwatch.spent_ms[what])[len(stopwatch.spent_ms[what]) // 2]
+        assert abs(report.phases[phase].ms - truth_ms) <= 0.03 * truth_ms + 0.5, phase
+    if "callback" in wanted:
+        times = {each.name: each.ms_per_step for each in session.facts.callbacks}
+        truth_ms = sum(stopwatch.spent_ms["callback"]) / STEPS
+        assert abs(times["SlowCallback"] - truth_ms) <= 0.03 * truth_ms + 0.5
