@@ -4,7 +4,6 @@ import re
 from importlib import resources
 from typing import Any, Final
 
-from feedwatch.advise.pages import page_markdown
 from feedwatch.model.phases import PHASES
 
 # In the order in which they depend on one another.
@@ -57,6 +56,9 @@ def source(name: str) -> str:
 
 def rule_page(code: str) -> str | None:
     """The page of a rule as Markdown, None for a code nobody knows."""
+    # Here, because every start of TensorBoard imports this module and few readers open a rule's page.
+    from feedwatch.advise.pages import page_markdown
+
     try:
         return page_markdown(code)
     except KeyError:

@@ -37,7 +37,7 @@ export function machineCard(report) {
     report.device ? meter('Device idle', device.idle_share, 'seen by a profiler window') : null,
     report.device ? meter('Device memory', device.memory_used_share, 'in use') : null,
     num(device.pcie_rx_gb_per_s) === null ? null : figure('PCIe, to the device', unit(device.pcie_rx_gb_per_s, 'GB/s', 2)),
-    figure('CPU', used === null ? NOT_MEASURED : `${count(used, 1)} of ${cpus === null ? '?' : count(cpus, 1)}`, 'cores in use', cpus && used !== null ? used / cpus : null),
+    figure('CPU', used === null ? NOT_MEASURED : `${count(used, used < 1 ? 2 : 1)} of ${cpus === null ? '?' : count(cpus, 1)}`, 'cores in use', cpus && used !== null ? used / cpus : null),
     num(host.iowait_share) === null ? null : meter('Waiting for storage', host.iowait_share, 'of the CPU time'),
     num(host.ram_available_gb) === null ? null : figure('Memory available', unit(host.ram_available_gb, 'GB')),
   ].filter(Boolean);
