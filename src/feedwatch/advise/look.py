@@ -13,6 +13,8 @@ SATURATED_SHARE: Final = 0.9
 # Workers that wait a fifth of their busy time for a core are too many for the cores, whatever the totals say.
 CORE_WAIT_SHARE: Final = 0.2
 
+# On a full machine, this much of it in other hands.
+OTHERS_SHARE: Final = 0.25
 # Work that computes burns about as much CPU time as it takes; work that waits burns next to none.
 COMPUTING_SHARE: Final = 0.7
 # A training step on a CPU device computes for a quarter of its time at least; on another device its thread may sleep.
@@ -74,14 +76,21 @@ def load_cpu_ms(case: Case, loader: LoaderFacts, batch_load_ms: float) -> float:
     # What did not compute either waited for storage or, on a machine that others fill, for a core.
     waited_for_core = loader.core_wait_share
     if waited_for_core is None:
-        waited_for_core = 1 - loader.cpu_share if machine_is_full(case) else 0.0
+        waited_for_core = 1 - loader.cpu_share if crowded(case) else 0.0
     return batch_load_ms * min(1.0, loader.cpu_share + waited_for_core)
 
 
-def machine_is_full(case: Case) -> bool:
-    """Everybody on this machine together leaves no CPU idle."""
-    share = case.facts.host.machine_cpu_share
-    return share is not None and share >= SATURATED_SHARE
+def indexes_memory(loader: LoaderFacts) -> bool:
+    """Items, or with automatic batching off whole batches, are slices of what the data set holds in memory."""
+    return loader.in_memory is True or (loader.batch_size is None and bool(loader.dataset_bytes))
+
+
+def crowded(case: Case) -> bool:
+    """Others leave this run no CPU: what waits and what computes can then not be told apart from outside."""
+    share, used, budget = case.facts.host.machine_cpu_share, case.facts.host.cpu_used, cpu_budget(case)
+    if share is None or used is None or not budget:
+        return False
+    return share >= SATURATED_SHARE and share - used / budget >= OTHERS_SHARE
 
 
 def last_working_stage(data: TfDataFacts) -> TfStage:
@@ -120,12 +129,17 @@ def python_is_limit(case: Case, stage: TfStage) -> bool | None:
 
 
 def computes(case: Case, work_ms: float) -> bool | None:
-    """Whether this work per batch is computing: the process burns enough CPU time for it beside the training step."""
+    """Whether this work per batch is computing: the process burns enough CPU time for it beside the training step.
+
+    None when that is not known, or when the run gets too little CPU time to show it.
+    """
     used, times = case.facts.host.cpu_used, step_times(case)
     if used is None or times is None:
         return None
     training_ms = TRAINING_CPU_SHARE * times.rest_ms if case.facts.run.device_kind == "cpu" else 0.0
-    return used * times.step_ms >= COMPUTING_SHARE * work_ms + training_ms
+    if used * times.step_ms >= COMPUTING_SHARE * work_ms + training_ms:
+        return True
+    return None if crowded(case) else False
 
 
 def one_lane_load_ms(case: Case, times: StepTimes) -> float | None:

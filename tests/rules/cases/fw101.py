@@ -11,6 +11,9 @@ FIRES = {
 }
 SILENT = {
     "healthy": case(window(100, 1), loader=loader(num_workers=0, load_ms=1.0)),
+    "whole batches of a tensor in memory": case(
+        window(12, 4), loader=loader(num_workers=0, load_ms=4.0, batch_size=None, dataset_bytes=10**6)
+    ),
     "it has workers": case(window(), loader=loader(num_workers=2)),
     "the only CPU is busy already": case(
         window(60, 30), loader=loader(num_workers=0, load_ms=30.0), host_facts=host(cpu_budget=1.0, cpu_used=1.0)

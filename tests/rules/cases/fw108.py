@@ -18,4 +18,9 @@ SILENT = {
         loader=loader(num_workers=4, load_ms=200.0, item_ms=4.0, item_p99_ms=400.0),
     ),
 }
-UNKNOWN = {"items not timed": case(window(100, 40), loader=loader(item_ms=None, item_p99_ms=None))}
+UNKNOWN = {
+    "nobody knows who had to wait for a core": case(
+        window(100, 40), loader=loader(item_ms=4.0, item_p99_ms=400.0, core_wait_share=None), host_facts=FULL
+    ),
+    "items not timed": case(window(100, 40), loader=loader(item_ms=None, item_p99_ms=None)),
+}

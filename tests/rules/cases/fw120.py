@@ -29,6 +29,9 @@ SILENT = {
     "one CPU": case(window(62, 42), tf=serial(), host_facts=host(cpu_budget=1.0, cpu_used=1.0)),
 }
 UNKNOWN = {
+    "Python on a machine that others fill": case(
+        window(62, 42), tf=serial(python=True), host_facts=host(cpu_used=0.3, machine_cpu_share=1.0)
+    ),
     "no stage times": case(window(62, 42), tf=tf_data(SLICES, stage("Map"), stage("Batch"), AHEAD)),
     "no CPU budget": case(window(62, 42), tf=serial(), host_facts=host(cpu_budget=None)),
     "nobody looked for Python in it": case(window(62, 42), tf=serial(python=None)),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import load_ms, starved_loader
+from feedwatch.advise.look import indexes_memory, load_ms, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget, supplied_gain
@@ -19,7 +19,7 @@ def check(case: Case) -> Evidence | None:
     if look is None or budget is None or look.loader.num_workers != 0:
         return None
     # Tensors in memory that are indexed at once: sending a batch between processes costs more than making it.
-    if look.loader.in_memory:
+    if indexes_memory(look.loader):
         return None
     load = load_ms(look)
     plan = None if load is None else plan_workers(case, look, load)

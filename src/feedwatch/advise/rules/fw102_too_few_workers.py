@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import cpu_saturated, load_ms, starved_loader
+from feedwatch.advise.look import cpu_saturated, indexes_memory, load_ms, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget, supplied_gain
@@ -21,7 +21,7 @@ def check(case: Case) -> Evidence | None:
         return None
     load, workers = load_ms(look), look.loader.num_workers
     # Tensors in memory: sending a batch between processes costs more than making it.
-    if look.loader.in_memory or load is None or load / workers <= look.times.rest_ms:
+    if indexes_memory(look.loader) or load is None or load / workers <= look.times.rest_ms:
         return None
     plan = plan_workers(case, look, load)
     if plan is None or plan.workers <= workers:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import load_ms, machine_is_full, starved_loader
+from feedwatch.advise.look import crowded, load_ms, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain
@@ -30,7 +30,7 @@ def check(case: Case) -> Evidence | None:
     if load is None or not loader.batch_size or item <= 0 or slow / item < STRAGGLER_RATIO:
         return None
     # Where cores are short, any item may be the one that had to wait for one.
-    if loader.core_wait_share is None or loader.core_wait_share > MOST_CORE_WAIT or machine_is_full(case):
+    if loader.core_wait_share is None or loader.core_wait_share > MOST_CORE_WAIT or crowded(case):
         return None
     # A slow item that is short against the step delays nobody.
     if slow < look.times.rest_ms / 2:

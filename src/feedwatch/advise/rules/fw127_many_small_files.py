@@ -13,9 +13,9 @@ from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound
 
-# Records that follow one another need no open, no seek and no close: what is left is calling the function for each
-# (measured) and the decoding in it. Files that the system's cache holds open nearly as fast as records are read.
-CALL_MS: Final = 0.03
+# Records that follow one another need no open, no seek and no close: at best next to nothing is left. Files that the
+# system's cache holds open nearly as fast as records are read, and decoding stays: at worst nearly all is left.
+BEST_LEFT: Final = 0.05
 WORST_LEFT: Final = 0.95
 # A few large files opened one by one are no problem; from here on opening them is a cost of its own.
 LEAST_FILES: Final = 100
@@ -51,12 +51,11 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     stage = None if look is None else _opening(look)
     if look is None or stage is None:
         return None
-    best_left = min(WORST_LEFT, max(0.05, CALL_MS / max(stage.ms_per_element or 0.0, CALL_MS)))
     because = (
-        f"records read from front to back leave {percent(best_left)} to {percent(WORST_LEFT)} of the "
+        f"records read from front to back leave {percent(BEST_LEFT)} to {percent(WORST_LEFT)} of the "
         f"{ms(evidence.numbers['reading_ms'])} per batch, depending on how much of it is decoding"
     )
-    return changed_gain(case, look, stage, lanes=lanes(stage), left=(best_left, WORST_LEFT), because=because)
+    return changed_gain(case, look, stage, lanes=lanes(stage), left=(BEST_LEFT, WORST_LEFT), because=because)
 
 
 def _opening(look: TfLook) -> TfStage | None:
