@@ -5,6 +5,7 @@ import enum
 import json
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def cases_of(framework: str) -> list[ZooCase]:
 
 
 def run(case: ZooCase, fix: Advised | None, answer: Path) -> None:
+    warnings.simplefilter("ignore")  # the frameworks' own hints about workers and shuffling
     kept = _keep_last_case()
     with tempfile.TemporaryDirectory(prefix="feedwatch-zoo-") as log_dir:
         report, ends, done_s = _trained(case, fix, log_dir)

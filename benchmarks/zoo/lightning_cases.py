@@ -60,7 +60,9 @@ def one_worker(fix: Advised | None) -> Plan:
 
 @case("FW104", "short epochs, and workers that are started for each", gain_of="run")
 def workers_restart(fix: Advised | None) -> Plan:
-    loader = DataLoader(Photos(BATCH * 15, side=24), batch_size=BATCH, num_workers=2, persistent_workers=fix is not None)
+    loader = DataLoader(
+        Photos(BATCH * 15, side=24), batch_size=BATCH, num_workers=2, persistent_workers=fix is not None
+    )
     return Plan(loader, epochs=20)
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,7 +84,6 @@ def train(plan: Plan, log_dir: str) -> tuple[Any, list[list[float]]]:
     from feedwatch.lightning import FeedWatch
 
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.manual_seed(1)
     watch, stopwatch = FeedWatch(log_dir, console=False), Stopwatch()

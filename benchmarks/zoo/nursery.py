@@ -68,7 +68,10 @@ class Nursery:
 def main(framework: str) -> None:
     import_framework(framework)
     cases = {case.name: case for case in cases_of(framework)}
-    told = [{"name": case.name, "expects": case.expects, "cause": case.cause, "gain_of": case.gain_of} for case in cases.values()]
+    told = [
+        {"name": case.name, "expects": case.expects, "cause": case.cause, "gain_of": case.gain_of}
+        for case in cases.values()
+    ]
     # Trainings may print; the answers have a channel of their own.
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -100,8 +103,7 @@ def import_framework(framework: str) -> None:
         import keras  # noqa: F401
         import tensorflow  # noqa: F401, ICN001
     else:
-        import lightning.pytorch
-        import torch  # noqa: F401
+        import lightning.pytorch  # noqa: F401
 
 
 if __name__ == "__main__":
