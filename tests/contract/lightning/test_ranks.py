@@ -41,7 +41,7 @@ def test_every_rank_writes_its_own_file_and_the_reader_names_the_straggler(tmp_p
     assert merged.ranks.slowest.rank == 1
 
 
-def test_a_rank_that_dies_leaves_the_other_rank_its_error_and_both_reports(tmp_path):
+def test_a_rank_that_dies_leaves_its_error_and_its_report(tmp_path):
     done = run(
         tmp_path,
         """
@@ -59,4 +59,6 @@ def test_a_rank_that_dies_leaves_the_other_rank_its_error_and_both_reports(tmp_p
     assert done.returncode != 0
     assert "rank 1 is broken" in done.stderr
     files = reports(tmp_path / "feedwatch")
-    assert files["report.rank00001.json"]["status"] == Status.FAILED.value
+    # Lightning tells a launched rank nothing about its own exception; what is known is that it did not finish.
+    assert files["report.rank00001.json"]["status"] == Status.INTERRUPTED.value
+    assert files["report.rank00001.json"]["steps"]["batches"] == 6

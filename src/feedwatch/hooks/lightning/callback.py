@@ -1,5 +1,8 @@
 """The callback a user sees. Thin: it opens an observer in `setup`, closes it at the end, and marks nothing itself."""
 
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +31,8 @@ class FeedWatchHooks:
         self._explicit_dir = None if self._off else prepared(log_dir)
         self._observer: Observer | None = None
         self._session: Session | None = None
+        self._finalizer: Finalize | None = None
+        self._trainer: Any = None
         self._report: Report | None = None  # of a copy: a session stays in its process
         self._directory: Path | None = None
 
@@ -84,12 +89,16 @@ class FeedWatchHooks:
         self._trainer = trainer
         self._observer, self._directory = observer, observer.destination.directory
         self._session = observer.session
+        self._finalizer = at_end_of_child(self._close)
 
     def _close(self, status: Status) -> None:
         observer, self._observer = self._observer, None
         if observer is None:
             return
         trainer, self._trainer = self._trainer, None
+        if self._finalizer is not None:
+            self._finalizer.cancel()
+            self._finalizer = None
         vars(trainer).pop(_WATCHED, None)
         try:
             observer.remove()
@@ -100,7 +109,21 @@ class FeedWatchHooks:
     def __getstate__(self) -> dict[str, Any]:
         """What lives belongs to this process and this fit; `log` is the module's, lent by Lightning for a fit."""
         state = {name: value for name, value in vars(self).items() if name not in ("log", "log_dict")}
-        return {**state, "_observer": None, "_trainer": None, "_session": None, "_report": self.report}
+        return {
+            **state,
+            "_observer": None,
+            "_trainer": None,
+            "_session": None,
+            "_finalizer": None,
+            "_report": self.report,
+        }
+
+
+def at_end_of_child(close: Callable[[Status], None]) -> Finalize | None:
+    """A rank of ddp_spawn or ddp_fork that raises gets no `on_exception`, and a forked one no atexit either."""
+    if multiprocessing.parent_process() is None:
+        return None
+    return Finalize(None, Guard("closing the report").run, args=(close, Status.INTERRUPTED), exitpriority=10)
 
 
 def status_of(exception: BaseException) -> Status:
