@@ -1,5 +1,6 @@
 """Real profilers on the CPU: windows run, are read and answer "no device data"; the user's own profiler stays whole."""
 
+import json
 import os
 import subprocess
 import sys
@@ -102,13 +103,13 @@ def test_f08_a_torch_profiler_started_during_our_window_is_whole_and_ends_ours(t
     notes = []
     backend = TorchProfiler()
     windows = windows_of(backend, notes)
-    user = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
     state = {"began": None}
 
     def before(step):
         if state["began"] is None and backend._profile is not None:
             state["began"] = step
-            user.start()
+            state["user"] = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+            state["user"].start()
         if state["began"] is not None:
             torch.ones(3) + 1
 
@@ -117,6 +118,7 @@ def test_f08_a_torch_profiler_started_during_our_window_is_whole_and_ends_ours(t
     assert windows.collect() is None
     for _ in range(10):
         torch.ones(3) + 1
+    user = state["user"]
     user.stop()
     steps = 50 - state["began"] + 1
     assert sum(e.count for e in user.key_averages() if e.key == "aten::add") == steps + 10
@@ -318,3 +320,50 @@ def test_f09_a_session_that_python_does_not_know_of_is_a_refusal_and_leaves_no_d
     tf.profiler.experimental.start(str(tmp_path / "user"))
     tf.profiler.experimental.stop()
     assert list((tmp_path / "user").rglob("*.xplane.pb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "wait", "windows", "refused"),
+    [
+        ("told", 9, 0, "PyTorchProfiler"),  # the hook knows the trainer's profiler
+        ("untold", 7, 0, "a torch.profiler.profile"),  # it is warming up when our turn comes
+        ("untold", 6, 0, "a torch profiler"),  # it is recording
+    ],
+)
+def test_the_trace_of_lightnings_profiler_is_whole_beside_our_windows(tmp_path, mode, wait, windows, refused):
+    pytest.importorskip("lightning")
+    script = Path(__file__).parents[1] / "faults" / "train_with_pytorch_profiler.py"
+    arguments = [sys.executable, str(script), str(tmp_path), mode, str(wait), "1"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    assert answer["linear"] == 4
+    assert len(answer["steps"]) == 4
+    assert (answer["windows"], answer["refused"]) == (windows, refused)
+
+
+def test_f08_a_profiler_that_warms_up_during_our_window_is_whole_afterwards():
+    torch = pytest.importorskip("torch")
+    from feedwatch.hooks.torch.profiler import TorchProfiler
+
+    counts = []
+    backend = TorchProfiler()
+    backend.start()
+    backend.step(1)
+    schedule = torch.profiler.schedule(wait=0, warmup=3, active=2, repeat=1)
+
+    def ready(profile):
+        counts.append(sum(event.count for event in profile.key_averages() if event.key == "aten::add"))
+
+    user = torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule, on_trace_ready=ready
+    )
+    user.start()
+    for step in range(8):
+        torch.ones(3) + 1
+        user.step()
+        if step == 1:
+            backend.stop()
+    user.stop()
+    assert counts == [2]
