@@ -36,10 +36,16 @@ def rate(gb_per_s: float) -> str:
     return f"{_short(gb_per_s)} GB/s"
 
 
-def count(value: float, noun: str) -> str:
-    """1 worker, 2 workers, 1.5 CPUs."""
+def count(value: float, noun: str, plural: str | None = None) -> str:
+    """1 worker, 2 workers, 1.5 CPUs, 3 batches."""
     number = f"{value:.0f}" if math.isclose(value, round(value), abs_tol=0.05) else f"{value:.1f}"
-    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
+    return f"{number} {noun}" if number == "1" else f"{number} {plural or noun + 's'}"
+
+
+def supplied(workers: float, period_ms: float) -> str:
+    """1 worker supplies, 2 workers supply a batch every 20 ms."""
+    who = count(workers, "worker")
+    return f"{who} {'supplies' if who == '1 worker' else 'supply'} a batch every {ms(period_ms)}"
 
 
 def _short(value: float) -> str:

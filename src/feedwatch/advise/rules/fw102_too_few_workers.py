@@ -8,7 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, SWINGING_GPU
-from feedwatch.advise.wording import count, ms
+from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.advise.workers import plan_workers
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.verdict import Bound
@@ -55,7 +55,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if look is None or plan is None:
         return None
     because = (
-        f"{count(plan.workers, 'worker')} supply a batch every {ms(plan.supply.period_ms)}; "
+        f"{supplied(plan.workers, plan.supply.period_ms)}; "
         f"the rest of the step needs {ms(look.times.rest_ms)} of the {ms(look.times.step_ms)} it takes now"
     )
     return supplied_gain(case, look.times, plan.supply, because)

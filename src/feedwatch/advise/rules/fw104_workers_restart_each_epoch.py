@@ -36,9 +36,9 @@ def check(case: Case) -> Evidence | None:
         says=(
             f"Starting {count(loader.num_workers, 'worker')}{method} costs {seconds(restart_s)} at "
             f"the start of every "
-            f"epoch, {percent(share)} of this run over {count(joints.count, 'epoch boundary')}: they are thrown away "
+            f"epoch, {percent(share)} of this run over {count(joints.count, 'epoch boundary', 'epoch boundaries')}: they are thrown away "
             "and started again."
-        ).replace("boundarys", "boundaries"),
+        ),
         numbers={
             "restart_s": restart_s,
             "boundaries": float(joints.count),

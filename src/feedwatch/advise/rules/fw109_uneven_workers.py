@@ -7,13 +7,14 @@ from feedwatch.advise.look import starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, supplied_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms, times
+from feedwatch.advise.wording import count, ms, supplied, times
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import WorkerTime
 from feedwatch.model.verdict import Bound
 
 # Workers that share the work fairly differ by a few percent; half as much again is another shard.
 UNEVEN_RATIO: Final = 1.5
+BUSY_SHARE: Final = 0.5
 # One or two batches per worker say nothing about shares.
 LEAST_BATCHES: Final = 4
 
@@ -30,7 +31,8 @@ def check(case: Case) -> Evidence | None:
     mean_ms = sum(known.values()) / len(known)
     busiest = max(known, key=lambda key: known[key])
     ratio = known[busiest] / mean_ms if mean_ms > 0 else 0.0
-    if ratio < UNEVEN_RATIO:
+    # A worker that idles most of the time holds nobody up, however uneven the shares are.
+    if ratio < UNEVEN_RATIO or known[busiest] < BUSY_SHARE * case.counts.wall_s * 1000:
         return None
     return Evidence(
         says=(
@@ -54,7 +56,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if look is None:
         return None
     supply = Supply(evidence.numbers["load_ms"], evidence.numbers["workers"])
-    because = f"spread evenly, {count(supply.lanes, 'worker')} supply a batch every {ms(supply.period_ms)}"
+    because = f"spread evenly, {supplied(supply.lanes, supply.period_ms)}"
     return supplied_gain(case, look.times, supply, because)
 
 

@@ -68,9 +68,6 @@ def _cheap_map(look: TfLook) -> TfStage | None:
     stage = slowest_stage(look.data)
     if stage is None or stage.op not in ("Map", "ParallelMap") or stage.python is not False:
         return None
-    # A file is opened per element, whatever comes first: that is another cost.
-    if stage.opens_files:
-        return None
     # A file is read by one name at a time: a batch of names cannot be mapped at once.
     if stage.opens_files:
         return None

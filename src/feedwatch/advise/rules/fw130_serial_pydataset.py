@@ -9,7 +9,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms
+from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import PyDatasetFacts
 from feedwatch.model.verdict import Bound
@@ -68,7 +68,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     load, lanes = evidence.numbers["load_ms"], evidence.numbers["workers_advised"]
     supply = Supply(load, lanes, load * evidence.numbers["cpu_share"])
     because = (
-        f"{count(lanes, 'worker')} supply a batch every {ms(supply.period_ms)}; the rest of the step needs "
+        f"{supplied(lanes, supply.period_ms)}; the rest of the step needs "
         f"{ms(times.rest_ms)} of the {ms(times.step_ms)} it takes now"
     )
     return supplied_gain(case, times, supply, because)

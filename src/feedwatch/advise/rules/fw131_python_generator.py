@@ -8,7 +8,7 @@ from feedwatch.advise.look import computes, input_bound_times, one_lane_load_ms
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms
+from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.verdict import Bound
 
@@ -27,8 +27,8 @@ def check(case: Case) -> Evidence | None:
             f"The generator makes one batch at a time, {ms(load)} each, in the training process; the "
             f"rest of the step "
             f"takes {ms(times.rest_ms)}. A generator cannot be split among workers: as a PyDataset the same code "
-            f"runs in {count(workers, 'process')} on {count(budget, 'CPU')}."
-        ).replace("processs", "processes"),
+            f"runs in {count(workers, 'process', 'processes')} on {count(budget, 'CPU')}."
+        ),
         numbers={
             "load_ms": load,
             "rest_ms": times.rest_ms,
@@ -49,7 +49,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     cpu_ms = 0.0 if computes(case, load) is False else load
     supply = Supply(load, evidence.numbers["workers_advised"], cpu_ms)
     because = (
-        f"{count(supply.lanes, 'worker')} supply a batch every {ms(supply.period_ms)}; the rest of the step needs "
+        f"{supplied(supply.lanes, supply.period_ms)}; the rest of the step needs "
         f"{ms(times.rest_ms)} of the {ms(times.step_ms)} it takes now"
     )
     return supplied_gain(case, times, supply, because)
