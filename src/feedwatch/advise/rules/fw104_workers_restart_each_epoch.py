@@ -36,7 +36,8 @@ def check(case: Case) -> Evidence | None:
         says=(
             f"Starting {count(loader.num_workers, 'worker')}{method} costs {seconds(restart_s)} at "
             f"the start of every "
-            f"epoch, {percent(share)} of this run over {count(joints.count, 'epoch boundary', 'epoch boundaries')}: they are thrown away "
+            f"epoch, {percent(share)} of this run over "
+            f"{count(joints.count, 'epoch boundary', 'epoch boundaries')}: they are thrown away "
             "and started again."
         ),
         numbers={

@@ -44,7 +44,8 @@ def check(case: Case) -> Evidence | None:
             f"On average {count(loader.num_workers, 'worker')} keep up (a batch every "
             f"{ms(load / loader.num_workers)}, the rest of the step takes {ms(times.rest_ms)}), but "
             f"{percent(stalled_share)} "
-            f"of the steps wait, up to {ms(burst_ms)}: {count(missing, 'more batch', 'more batches')} in the queue bridge that."
+            f"of the steps wait, up to {ms(burst_ms)}: {count(missing, 'more batch', 'more batches')} "
+            f"in the queue bridge that."
         ),
         numbers={
             "load_ms": load,
