@@ -1,139 +1,150 @@
-"""What a callback or profiler adds to one training step of about half a millisecond.
+"""What a callback or profiler adds to one training step of a Lightning Trainer.
 
-    python benchmarks/overhead_lightning.py [--rounds 15] [--steps 300]
-
-Every round fits the same tiny model once per variant, in an order that rotates; the step time is the median distance
-between two `training_step` calls, and the cost the paired difference to the bare fit of the same round. Two clocks:
-wall time, and CPU time of the training thread, which a busy machine disturbs far less.
+Every round fits the same model once per variant, in an order that rotates. The clocks are read at the start of each
+`training_step`, by the model itself, so that the bare fit is timed without any callback.
 """
 
-import argparse
-import itertools
 import logging
 import os
-import statistics
-import sys
 import tempfile
 import time
 import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 warnings.filterwarnings("ignore")
 
 import lightning.pytorch as pl
 import torch
-from lightning.pytorch.callbacks import Callback, DeviceStatsMonitor
+from lightning.pytorch.callbacks import Callback, DeviceStatsMonitor, ThroughputMonitor
+from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.profilers import PyTorchProfiler, SimpleProfiler
 from torch.utils.data import DataLoader, TensorDataset
 
-from feedwatch.lightning import FeedWatch
+from benchmarks.paired import compared, rotated, spread
+from benchmarks.part import Effort, run_part
+from benchmarks.stopwatch import WARM_STEPS, Reading, figures, read_clocks
 
-WARM_STEPS = 30
+BARE, LOGGED, OURS = "no callback", "no callback, CSVLogger", "feedwatch"
+BATCH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    width: int
+    layers: int
+    steps: int
 
 
 class Model(pl.LightningModule):
-    """About half a millisecond per step on one core."""
-
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
         super().__init__()
-        self.layers = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1))
-        self.began_ns: list[tuple[int, int]] = []
+        body = [torch.nn.Linear(size.width, size.width) for _ in range(size.layers)]
+        self.layers = torch.nn.Sequential(*body, torch.nn.Linear(size.width, 1))
+        self.readings: list[Reading] = []
 
     def training_step(self, batch, index):
-        self.began_ns.append((time.perf_counter_ns(), time.thread_time_ns()))
+        self.readings.append(read_clocks())
         inputs, targets = batch
         return torch.nn.functional.mse_loss(self.layers(inputs), targets)
 
     def configure_optimizers(self):
-        return torch.optim.SGD(self.parameters(), lr=0.01)
+        return torch.optim.SGD(self.parameters(), lr=0.001)
 
 
 class Empty(Callback):
     pass
 
 
-def fit(steps: int, callbacks: list, profiler=None, logger=False) -> tuple[float, float]:
-    """Median microseconds per step, wall and CPU."""
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """`against`: what it is compared with; a monitor that needs a logger is not charged for the logger."""
+
+    callbacks: Callable[[], list[Any]] = list
+    profiler: Callable[[str], Any] | None = None
+    against: str = BARE
+    logger: bool = field(default=False)
+
+
+def _feedwatch() -> list[Any]:
+    from feedwatch.lightning import FeedWatch
+
+    return [FeedWatch(console=False)]
+
+
+VARIANTS: dict[str, Variant] = {
+    BARE: Variant(),
+    "empty callback": Variant(lambda: [Empty()]),
+    OURS: Variant(_feedwatch),
+    "SimpleProfiler": Variant(profiler=lambda directory: SimpleProfiler(directory, "simple")),
+    "PyTorchProfiler": Variant(profiler=lambda directory: PyTorchProfiler(directory, "torch")),
+    LOGGED: Variant(logger=True),
+    "DeviceStatsMonitor": Variant(lambda: [DeviceStatsMonitor(cpu_stats=True)], None, LOGGED, logger=True),
+    "ThroughputMonitor": Variant(lambda: [ThroughputMonitor(lambda batch: len(batch[0]))], None, LOGGED, logger=True),
+}
+
+
+def fit(size: Size, variant: Variant) -> tuple[dict[str, float], list[Any]]:
     torch.manual_seed(0)
-    data = TensorDataset(torch.randn(8 * (steps + WARM_STEPS), 64), torch.randn(8 * (steps + WARM_STEPS), 1))
-    model = Model()
+    samples = BATCH * (size.steps + WARM_STEPS)
+    loader = DataLoader(TensorDataset(torch.randn(samples, size.width), torch.randn(samples, 1)), batch_size=BATCH)
+    model, callbacks = Model(size), variant.callbacks()
     with tempfile.TemporaryDirectory() as directory:
         trainer = pl.Trainer(
             max_epochs=1,
             accelerator="cpu",
             callbacks=callbacks,
-            profiler=profiler(directory) if profiler else None,
-            logger=pl.loggers.CSVLogger(directory) if logger else False,
+            profiler=variant.profiler(directory) if variant.profiler else None,
+            logger=CSVLogger(directory) if variant.logger else False,
+            log_every_n_steps=1 if variant.logger else None,
             enable_checkpointing=False,
             enable_progress_bar=False,
             enable_model_summary=False,
             default_root_dir=directory,
         )
-        trainer.fit(model, DataLoader(data, batch_size=8))
-    marks = model.began_ns[WARM_STEPS:]
-    pairs = list(itertools.pairwise(marks))
-    wall_us, cpu_us = (statistics.median(b[clock] - a[clock] for a, b in pairs) / 1e3 for clock in (0, 1))
-    return wall_us, cpu_us
+        began = time.perf_counter()
+        trainer.fit(model, loader)
+        took_s = time.perf_counter() - began
+    return figures(model.readings, took_s), callbacks
 
 
-def variants() -> dict:
+def measure(size: Size, rounds: int, variants: dict[str, Variant]) -> dict[str, Any]:
+    names, said = list(variants), []
+    taken: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for number in range(rounds + 1):
+        for name in rotated(names, number):
+            row, callbacks = fit(size, variants[name])
+            if not number:  # round 0 warms caches up
+                continue
+            taken[name].append(row)
+            if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
+                said.append(callbacks[0].report.self_cost.us_per_step)
+    bases = {name: variants[name].against for name in names if name != BARE}
     return {
-        "bare": lambda steps: fit(steps, []),
-        "empty callback": lambda steps: fit(steps, [Empty()]),
-        "FeedWatch": feedwatch,
-        "SimpleProfiler": lambda steps: fit(steps, [], lambda path: SimpleProfiler(path, "simple")),
-        "bare + CSVLogger": lambda steps: fit(steps, [], logger=True),
-        "DeviceStatsMonitor": lambda steps: fit(steps, [DeviceStatsMonitor(cpu_stats=True)], logger=True),
-        "PyTorchProfiler": lambda steps: fit(steps, [], lambda path: PyTorchProfiler(path, "torch")),
+        "per_call": 1,
+        "rounds": rounds,
+        "steps": size.steps,
+        "variants": compared({name: taken[name] for name in names}, bases),
+        "says_of_itself_us": spread(said).as_dict() if said else None,
     }
 
 
-SAID_US: list[float] = []
-
-
-def feedwatch(steps: int) -> tuple[float, float]:
-    watch = FeedWatch(profile=False, console=False)
-    taken_us = fit(steps, [watch])
-    if watch.report is not None and watch.report.self_cost.us_per_step is not None:
-        SAID_US.append(watch.report.self_cost.us_per_step)
-    return taken_us
-
-
-def spread(pairs: list, clock: int, label: str) -> str:
-    costs = sorted(ours[clock] - bare[clock] for ours, bare in pairs)
-    low, high = costs[len(costs) // 4], costs[-1 - len(costs) // 4]
-    return f"{label} {statistics.median(costs):+8.1f} µs per step ({low:+.1f} .. {high:+.1f})"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--only", nargs="*", help="names of variants")
-    options = parser.parse_args()
+def settle() -> None:
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     torch.set_num_threads(1)
-    runs = {name: run for name, run in variants().items() if not options.only or name in ("bare", *options.only)}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
-    names = list(runs)
-    for number in range(options.rounds + 1):
-        turn = number % len(names)
-        for name in names[turn:] + names[:turn]:
-            step_us = runs[name](options.steps)
-            if number:  # the first round warms caches up
-                taken[name].append(step_us)
-        print(f"round {number} of {options.rounds}", file=sys.stderr)
-    bare_us = [statistics.median(each[clock] for each in taken["bare"]) for clock in (0, 1)]
-    print(
-        f"bare step {bare_us[0]:.0f} µs wall, {bare_us[1]:.0f} µs CPU; {options.rounds} rounds of {options.steps} steps"
-    )
-    base = {"DeviceStatsMonitor": "bare + CSVLogger"}
-    for name in names[1:]:
-        pairs = list(zip(taken[name], taken[base.get(name, "bare")], strict=True))
-        print(f"{name:20} {spread(pairs, 0, 'wall')}   {spread(pairs, 1, 'CPU')}")
-    if SAID_US:
-        print(f"FeedWatch about itself {statistics.median(SAID_US):.1f} µs per step")
+
+
+def main(effort: Effort) -> dict[str, Any]:
+    settle()
+    rounds = effort.rounds(14)
+    return {
+        "tiny": measure(Size(64, 2, effort.steps(500)), rounds, VARIANTS),
+        "5 ms": measure(Size(512, 16, effort.steps(110)), rounds, VARIANTS),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run_part(main)
