@@ -47,9 +47,7 @@ def one_run(make, watching):
     given = [*others, *([ours] if ours else [])]
     verbose = arguments.pop("verbose", 0)
     with scope():
-        histories = [
-            model.fit(**arguments, callbacks=list(given), verbose=verbose).history for _ in range(fits)
-        ]
+        histories = [model.fit(**arguments, callbacks=list(given), verbose=verbose).history for _ in range(fits)]
     after()
     draws = [random.random(), float(np.random.rand()), float(keras.random.uniform(()))]  # noqa: NPY002
     if keras.backend.backend() == "tensorflow":
