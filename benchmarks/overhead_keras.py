@@ -1,14 +1,15 @@
-"""What FeedWatch costs per call of the train function, on Keras with TensorFlow.
+"""What a callback adds to one call of Keras' train function, on TensorFlow.
 
-Variants are interleaved in one process, round by round, and compared within a round: the medians of paired differences
-do not care about a machine that gets slower or faster. `python benchmarks/overhead_keras.py [rounds]`
+Every round fits the same small model once per variant, in an order that rotates. The clocks are read right before each
+call of the train function, by the model itself, so that the bare fit is timed without any callback.
 """
 
 import os
-import statistics
-import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -17,7 +18,16 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 import tensorflow as tf
 
+from benchmarks.paired import compared, rotated, spread
+from benchmarks.part import Effort, run_part
+from benchmarks.stopwatch import WARM_STEPS, Reading, figures, read_clocks
 from feedwatch.keras import FeedWatch
+
+# One thread per op: with two busy cores a pool of spinning threads would be most of the noise.
+tf.config.threading.set_intra_op_parallelism_threads(1)
+
+BARE, OURS = "no callback", "feedwatch"
+PROFILED = "TensorBoard(profile_batch=(10, 20))"
 
 
 class Empty(keras.callbacks.Callback):
@@ -28,49 +38,79 @@ class Empty(keras.callbacks.Callback):
         pass
 
 
-def model_of(width, layers, steps_per_execution):
-    model = keras.Sequential([keras.Input((width,)), *[keras.layers.Dense(width) for _ in range(layers)]])
-    model.compile("sgd", "mse", steps_per_execution=steps_per_execution)
+VARIANTS: dict[str, Callable[[str], list[Any]]] = {
+    BARE: lambda _: [],
+    "empty callback": lambda _: [Empty()],
+    OURS: lambda directory: [FeedWatch(directory, console=False)],
+    'TensorBoard(update_freq="batch")': lambda directory: [keras.callbacks.TensorBoard(directory, update_freq="batch")],
+    PROFILED: lambda directory: [keras.callbacks.TensorBoard(directory, profile_batch=(10, 20))],
+}
+
+
+class Timed(keras.Sequential):
+    """Reads the clocks before each call of its train function."""
+
+    readings: list[Reading]
+
+    def make_train_function(self, force=False):
+        fresh = self.train_function is None or force
+        super().make_train_function(force)
+        if fresh:
+            self.train_function = self._timed(self.train_function)
+        return self.train_function
+
+    def _timed(self, call):
+        def timed(iterator):
+            self.readings.append(read_clocks())
+            return call(iterator)
+
+        return timed
+
+
+def model_of(width: int, layers: int, per_call: int) -> Timed:
+    model = Timed([keras.Input((width,)), *[keras.layers.Dense(width) for _ in range(layers)]])
+    model.compile("sgd", "mse", steps_per_execution=per_call)
     return model
 
 
-def seconds_per_call(model, data, calls, per_call, callbacks):
+def fit(model: Timed, data: Any, calls: int, per_call: int, callbacks: list[Any]) -> dict[str, float]:
+    model.readings = []
     began = time.perf_counter()
-    model.fit(data, steps_per_epoch=calls * per_call, verbose=0, callbacks=callbacks)
-    return (time.perf_counter() - began) / calls
+    model.fit(data, steps_per_epoch=(calls + WARM_STEPS) * per_call, verbose=0, callbacks=callbacks)
+    return figures(model.readings, time.perf_counter() - began)
 
 
-def compare(name, width, layers, per_call, calls, rounds):
+def measure(width: int, layers: int, per_call: int, calls: int, rounds: int, names: list[str]) -> dict[str, Any]:
     data = tf.data.Dataset.from_tensors((tf.ones((4, width)), tf.ones((4, width)))).repeat().prefetch(2)
-    log_dir = tempfile.mkdtemp()
-    ours = FeedWatch(log_dir, console=False, profile=False)
-    variants = {"none": [], "empty": [Empty()], "feedwatch": [ours]}
-    models = {variant: model_of(width, layers, per_call) for variant in variants}
-    for variant, callbacks in variants.items():
-        seconds_per_call(models[variant], data, 50, per_call, callbacks)
-    taken = {variant: [] for variant in variants}
-    reported = []
-    for number in range(rounds):
-        order = list(variants)
-        for variant in order[number % 3 :] + order[: number % 3]:
-            taken[variant].append(seconds_per_call(models[variant], data, calls, per_call, variants[variant]))
-        reported.append(ours.report.self_cost.us_per_step)
-    for variant in ("empty", "feedwatch"):
-        pairs = [1e6 * (with_us - without) for with_us, without in zip(taken[variant], taken["none"], strict=True)]
-        middle, low, high = statistics.median(pairs), *statistics.quantiles(pairs, n=4)[::2]
-        per_batch = f", {middle / per_call:5.1f} µs per batch" if per_call > 1 else ""
-        print(f"{name:34s} {variant:10s} {middle:+7.1f} µs per call (quartiles {low:+.1f} … {high:+.1f}){per_batch}")
-    step_us = 1e6 * statistics.median(taken["none"])
-    print(f"{'':34s} step without {step_us:.0f} µs; feedwatch says {statistics.median(reported):.1f} µs of itself")
+    models = {name: model_of(width, layers, per_call) for name in names}
+    taken: dict[str, list[dict[str, float]]] = defaultdict(list)
+    said: list[float] = []
+    for number in range(rounds + 1):
+        for name in rotated(names, number):
+            with tempfile.TemporaryDirectory() as directory:
+                callbacks = VARIANTS[name](directory)
+                row = fit(models[name], data, calls, per_call, callbacks)
+            if number:  # round 0 traces and warms up
+                taken[name].append(row)
+                if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
+                    said.append(callbacks[0].report.self_cost.us_per_step)
+    return {
+        "per_call": per_call,
+        "rounds": rounds,
+        "steps": calls,
+        "variants": compared({name: taken[name] for name in names}, dict.fromkeys(names[1:], BARE)),
+        "says_of_itself_us": spread(said).as_dict() if said else None,
+    }
 
 
-def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    print(f"Keras {keras.__version__}, TensorFlow {tf.__version__}, {os.cpu_count()} CPUs, {rounds} rounds")
-    compare("tiny step", 16, 2, 1, 1500, rounds)
-    compare("about 5 ms per step", 512, 24, 1, 200, rounds)
-    compare("tiny step, steps_per_execution=10", 16, 2, 10, 300, rounds)
+def main(effort: Effort) -> dict[str, Any]:
+    every, rounds = list(VARIANTS), effort.rounds(14)
+    return {
+        "tiny": measure(16, 2, 1, effort.steps(800), rounds, every),
+        "5 ms": measure(512, 26, 1, effort.steps(120), rounds, every),
+        "tiny, steps_per_execution=10": measure(16, 2, 10, effort.steps(250), rounds, every[:3]),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run_part(main)

@@ -20,9 +20,7 @@ def stale() -> list[Path]:
     """Pages that are missing, differ from the rules, or belong to no rule."""
     wanted = pages()
     differing = [
-        path
-        for path, text in wanted.items()
-        if not path.is_file() or path.read_text(encoding="utf-8") != text
+        path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
     return sorted(differing + [path for path in (DOCS / "rules").glob("*.md") if path not in wanted])
 

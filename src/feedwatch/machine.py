@@ -9,7 +9,6 @@ from feedwatch.model.facts import RunFacts
 from feedwatch.probe.host import HostProbe
 from feedwatch.probe.nvml import NvmlProbe
 
-
 # CPU use over a few milliseconds (the last digest comes right behind the last window) says nothing.
 MIN_SAMPLE_SECONDS: Final = 0.5
 

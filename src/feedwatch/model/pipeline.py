@@ -103,7 +103,7 @@ class TfDataFacts:
     from_memory: bool | None = None  # starts from in-memory tensors
     file_count: int | None = None
     keras_prefetch: bool = False  # Keras itself appended the last prefetch
-    works_ahead: bool | None = None  # tf.data's model: the last stage has a thread of its own (written, injected, fused)
+    works_ahead: bool | None = None  # the last stage has a thread of its own (written, injected or fused)
 
 
 @dataclass(frozen=True, slots=True)

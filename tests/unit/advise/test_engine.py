@@ -1,8 +1,7 @@
 """From a case to findings."""
 
-from tests.rules.build import case, host, loader, stage, tf_data, window
-
 from feedwatch.advise.engine import Advice, advise
+from tests.rules.build import case, host, loader, stage, tf_data, window
 
 
 def test_a_finding_speaks_in_the_users_numbers():

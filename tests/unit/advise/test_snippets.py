@@ -1,8 +1,7 @@
 """Fixes in the user's own names and values."""
 
-from tests.rules.build import loader, stage
-
 from feedwatch.advise.snippets import function_name, loader_call, place
+from tests.rules.build import loader, stage
 
 
 def test_a_loader_call_repeats_the_users_settings_and_changes_only_what_is_advised():

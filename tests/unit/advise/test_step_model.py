@@ -1,7 +1,6 @@
 """The arithmetic of a gain, on paper."""
 
 import pytest
-from tests.rules.build import case, cuda, host, torch_run, window
 
 from feedwatch.advise.step_model import (
     OPTIMISM,
@@ -15,6 +14,7 @@ from feedwatch.advise.step_model import (
     step_times,
     supplied_gain,
 )
+from tests.rules.build import case, cuda, host, torch_run, window
 
 NO_HANDOVER = (0.0, 0.0)
 

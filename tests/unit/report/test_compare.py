@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.tab import reports
 
 from feedwatch.model.report import Report
 from feedwatch.report.compare import Call, Unit, compare
 from feedwatch.report.json_form import from_json
 from feedwatch.report.rank_test import mann_whitney_p
+from tests.tab import reports
 
 
 def row_of(before: Report, after: Report, name: str):

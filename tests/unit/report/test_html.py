@@ -6,9 +6,9 @@ import json
 import re
 
 import pytest
-from tests.tab import reports
 
 from feedwatch.report.html import render_html
+from tests.tab import reports
 
 
 def embedded(page: str) -> dict:

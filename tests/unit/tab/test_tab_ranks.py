@@ -1,6 +1,5 @@
-from tests.tab import reports
-
 from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, siblings_of, with_ranks
+from tests.tab import reports
 
 
 def test_a_run_of_one_rank_belongs_to_nobody():

@@ -1,10 +1,10 @@
 """The device's ledger under a scripted clock."""
 
 import pytest
-from tests.simulated.device import SimulatedClock, SimulatedDevice, VirtualHost
 
 from feedwatch.hooks.torch.device_meter import MAX_PENDING, Categories, DeviceMeter
 from feedwatch.model.step import StepRecord
+from tests.simulated.device import SimulatedClock, SimulatedDevice, VirtualHost
 
 OTHER, WAIT, COPY, COMPUTE, APART = range(5)
 
