@@ -59,6 +59,13 @@ export function ago(seconds, now = Date.now() / 1000) {
   return plural(Math.round(age / 86400), 'day') + ' ago';
 }
 
+// Runs of one sweep differ at the end of their names: the middle goes first. The whole name is in the tooltip.
+export function shortName(name, most) {
+  if (!name) return '.';
+  const head = Math.floor(most / 3);
+  return name.length <= most ? name : `${name.slice(0, head)}…${name.slice(name.length - (most - head - 1))}`;
+}
+
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 export const PHASES = [

@@ -1,7 +1,8 @@
 // The list of runs: each with its stall ratio, ranks of one training run folded together, boxes to compare.
 import {breakable, h, num, text} from './dom.js';
-import {count, percent} from './format.js';
+import {count, percent, shortName} from './format.js';
 
+const LIST_LETTERS = 34; // two lines
 const MANY = 9; // from here on a filter helps more than it costs
 const LEVEL = {bad: 'waits a lot', warn: 'waits a little', ok: 'fine', unknown: 'no verdict'};
 
@@ -36,7 +37,7 @@ function group(rows, state, actions) {
   const worst = rows.reduce((a, b) => ((num(b.stall_ratio) ?? -1) > (num(a.stall_ratio) ?? -1) ? b : a));
   const inside = rows.some((row) => row.run === state.run);
   return h('details', {class: 'group', open: inside, 'data-key': 'group ' + worst.group},
-    h('summary', {title: worst.group}, h('span', {class: 'dot l-' + worst.level}), h('span', {class: 'name'}, worst.group || '.'),
+    h('summary', {title: worst.group}, h('span', {class: 'dot l-' + worst.level}), h('span', {class: 'name'}, breakable(shortName(worst.group, LIST_LETTERS))),
       h('span', {class: 'sub'}, `${count(rows.length)} ranks`), h('span', {class: 'n'}, num(worst.stall_ratio) === null ? '–' : percent(worst.stall_ratio))),
     rows.map((row) => entry(row, state, actions, text(row.run).slice(worst.group.length).replace(/^\//, ''))));
 }
@@ -49,7 +50,7 @@ function entry(row, state, actions, label) {
       checked: state.compare.includes(row.run), onchange: () => actions.tick(row.run)}),
     h('button', {type: 'button', 'aria-current': current ? 'page' : null, 'data-key': 'run ' + row.run, title: row.run,
       onclick: () => actions.open(row.run)},
-      h('span', {class: 'dot l-' + row.level, title: LEVEL[row.level]}), h('span', {class: 'name'}, breakable((label ?? row.run) || '.')),
+      h('span', {class: 'dot l-' + row.level, title: LEVEL[row.level]}), h('span', {class: 'name'}, breakable(shortName(label ?? row.run, LIST_LETTERS))),
       row.status === 'running' ? h('span', {class: 'live-dot', title: 'running'}) : null,
       h('span', {class: 'n'}, figure)));
 }
