@@ -99,6 +99,7 @@ def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
 
 def _count_traces(watch: Watch) -> None:
     from feedwatch.hooks.keras.graph_iterator import traces
+    from feedwatch.hooks.keras.graph_source import GraphSource
 
     watch.trace_count = traces
     session, timeline = watch.session, watch.timeline
@@ -108,6 +109,8 @@ def _count_traces(watch: Watch) -> None:
             session.update(run=replace(session.facts.run, retraces=watch.retraces))
         if timeline.tracing_ns is not None:
             session.tracing(timeline.tracing_ns / 1e6)
+        if isinstance(watch.source, GraphSource) and session.facts.run.run_eagerly is not True:
+            watch.cost.graph_ns_per_call = watch.source.graph_cost_ns(session.facts.run.steps_per_execution) or 0.0
 
     watch.on_drain.append(tell)
 
