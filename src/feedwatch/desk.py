@@ -8,6 +8,7 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
 from feedwatch.diagnose.judge import judge
+from feedwatch.diagnose.sampled_copies import with_sampled_copies
 from feedwatch.guard import Guard
 from feedwatch.measure.clock import Clock
 from feedwatch.measure.course import Course
@@ -42,7 +43,8 @@ class Desk:
 
     def digest(self, piece: Slice, facts: Facts, dropped_windows: int) -> None:
         began_ns = time.thread_time_ns()
-        window = self._course.add(piece)
+        folded = self._course.add(piece)
+        window = None if folded is None else with_sampled_copies(folded, facts)
         report = self._report(facts, dropped_windows, piece.ended_s)
         self.latest = report
         self._write(report, window, piece)
@@ -53,7 +55,8 @@ class Desk:
             guard.run(output.close)
 
     def _report(self, facts: Facts, dropped_windows: int, now_s: float) -> Report:
-        run = self._course.run()
+        measured = self._course.run()
+        run = None if measured is None else with_sampled_copies(measured, facts)
         startup = self._course.startup(self.tracing_ms)
         boundaries = self._course.boundaries()
         verdict = judge(run, facts)

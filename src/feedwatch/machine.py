@@ -36,9 +36,7 @@ class Machine:
             self._sampled_ns = now_ns
             seen["host"] = self._host.sample()
         if self._nvml is not None:
-            device = self._nvml.facts()
-            if device is not None:
-                seen["device"] = device
+            seen["device"] = self._nvml.facts()  # None again when the GPU is lost: unknown, not the last known
             for note in self._nvml.notes:
                 self._note(note)
         return seen

@@ -36,9 +36,9 @@ def watched_device(facts: Facts) -> DeviceTransfers | None:
 def exposed_ms_per_step(facts: Facts) -> float | None:
     """Copy time per step that no kernel hides, from the profiler windows."""
     device = watched_device(facts)
-    if facts.transfers is None or device is None or not facts.transfers.sample.steps:
+    if device is None or device.exposed_per_step_ns is None:
         return None
-    return device.exposed_ns / facts.transfers.sample.steps / 1e6
+    return device.exposed_per_step_ns / 1e6
 
 
 def _input(run: Window) -> float | None:

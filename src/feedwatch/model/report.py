@@ -45,7 +45,7 @@ class StepsSection:
 @dataclass(frozen=True, slots=True)
 class PhaseSection:
     ms: float  # median
-    p95_ms: float
+    p95_ms: float | None
     share: float  # of the wall time of the measured steps
 
 

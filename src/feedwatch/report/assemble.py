@@ -23,6 +23,7 @@ from feedwatch.model.report import (
     StepsSection,
     TransfersSection,
 )
+from feedwatch.model.transfer import DeviceTransfers
 from feedwatch.model.window import PhaseTime
 
 
@@ -88,7 +89,8 @@ def _run(facts: Facts, now_s: float) -> RunSection:
 def _phase(time: PhaseTime | None, wall_ns: int) -> PhaseSection | None:
     if time is None:
         return None
-    return PhaseSection(time.median_ns / 1e6, time.p95_ns / 1e6, time.share_of(wall_ns))
+    p95_ms = None if time.p95_ns is None else time.p95_ns / 1e6
+    return PhaseSection(time.median_ns / 1e6, p95_ms, time.share_of(wall_ns))
 
 
 def _transfers(facts: Facts) -> TransfersSection | None:
@@ -100,7 +102,7 @@ def _transfers(facts: Facts) -> TransfersSection | None:
         source=facts.transfers.source,
         windows=facts.transfers.windows,
         copies=device.copies.count / steps,
-        mb_per_step=device.copies.size_bytes / steps / 1e6,
+        mb_per_step=_bytes_per_step(device, steps) / 1e6,
         gb_per_s=device.copies.gb_per_s,
         by_kind={
             kind: CopyKind(copies.count, copies.size_bytes / 1e6, copies.gb_per_s)
@@ -110,6 +112,11 @@ def _transfers(facts: Facts) -> TransfersSection | None:
         exposed_ms_per_step=exposed_ms_per_step(facts),
         link_gb_per_s=None if facts.device is None else facts.device.link_gb_per_s,
     )
+
+
+def _bytes_per_step(device: DeviceTransfers, steps: int) -> float:
+    """Copies outside whole steps (the first fill) do not belong to any step."""
+    return device.copies.size_bytes / steps if device.bytes_per_step is None else device.bytes_per_step
 
 
 def _device(facts: Facts) -> DeviceSection | None:

@@ -20,7 +20,16 @@ def verdict(known=None, steps=40, slices=4, **phases):
 def transfers(exposed_ms=0.0, idle_share=None, steps=10):
     copies = CopyTotals(10, 10_000_000, exposed_ms * 1e6 * steps)
     device = DeviceTransfers(
-        "GPU:0", copies, {"pageable": copies}, copies, copies.time_ns, 0.0, 1e8, idle_share, steps=steps
+        "GPU:0",
+        copies,
+        {"pageable": copies},
+        copies,
+        copies.time_ns,
+        0.0,
+        1e8,
+        idle_share,
+        steps=steps,
+        exposed_per_step_ns=exposed_ms * 1e6,
     )
     sample = TransferSample("kineto", {"GPU:0": device}, steps, 10e6, None, None)
     return Transfers("kineto", 1, sample, "GPU:0")
