@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.lightning.artefacts import attach_html
 from feedwatch.hooks.lightning.bystanders import times, watch_loggers
 from feedwatch.hooks.lightning.categories import COMPUTE, H2D, INPUT, OTHER, VALIDATION
 from feedwatch.hooks.lightning.destination import Destination, choose_destination
@@ -23,7 +24,7 @@ from feedwatch.hooks.torch.device_clock import DeviceClock
 from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
 from feedwatch.hooks.torch.profiler import TorchProfiler
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
-from feedwatch.model.report import Status
+from feedwatch.model.report import Report, Status
 from feedwatch.probe.profile_session import ProfilerWindows
 from feedwatch.report.console import print_summary
 from feedwatch.session import FactPatch, Session
@@ -105,10 +106,17 @@ class Observer:
         for outbox in self.destination.outboxes:
             self._logger_guard.run(outbox.drain)
         report = self.session.report
-        if report is not None and self._settings.console and report.run.rank == 0:
+        if report is not None and report.run.rank == 0:
+            self._logger_guard.run(
+                attach_html, self._trainer.loggers, report, self.destination.directory, self._logger_guard
+            )
+            self._print(report)
+        self._trainer = self._own = None  # nothing of ours keeps a model or its loader alive
+
+    def _print(self, report: Report) -> None:
+        if self._settings.console:
             # stderr, where Lightning itself speaks: a script's own output stays clean
             print_summary(report, Console(stderr=True), str(self.destination.directory))
-        self._trainer = self._own = None  # nothing of ours keeps a model or its loader alive
 
     def remove(self) -> None:
         self._undo.all()
