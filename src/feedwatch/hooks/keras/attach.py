@@ -84,7 +84,10 @@ def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
 
     def take_batch_size() -> None:
         timeline.samples_per_batch = reader.samples_per_batch()
-        session.update(run=replace(session.facts.run, batch_size=timeline.samples_per_batch))
+        session.update(
+            run=replace(session.facts.run, batch_size=timeline.samples_per_batch),
+            batch=getattr(watch.source, "batch", reader.batch)(),
+        )
 
     def read_a_last_time() -> None:
         session.update(**(reader.read() or {}))

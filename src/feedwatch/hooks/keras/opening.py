@@ -10,6 +10,7 @@ from feedwatch.hooks.keras.facts import first_step, run_facts
 from feedwatch.hooks.keras.install import Fit, fits_above
 from feedwatch.hooks.keras.measuring import choose_source, make_timeline
 from feedwatch.hooks.keras.output import choose
+from feedwatch.hooks.keras.sources import add_sources
 from feedwatch.hooks.keras.watch import Watch
 from feedwatch.model.report import Status
 from feedwatch.probe.host import HostProbe
@@ -63,7 +64,9 @@ def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings
         # Not earlier: BackupAndRestore behind us restores the optimizer in its own train begin.
         timeline.steps = first_step(model, steps_before)
 
+    watch.console = settings.console
     watch.on_first_epoch.append(take_step_axis)
+    add_sources(watch, fit, settings)
     attach(watch, fit, callback, model)
     return watch
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from feedwatch.hooks.keras.queue_gauge import QueueGauge
+from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, PyDatasetFacts
 
 _KINDS = {
@@ -59,9 +60,14 @@ class PipelineReader:
             return None if size is None else int(size)
         return None if self._tf is None else self._tf.batch_size()
 
+    def batch(self) -> BatchFacts | None:
+        return None if self._tf is None else self._tf.batch()
+
     def read(self) -> dict[str, PipelineFacts] | None:
         if self._adapter is None:
             return None
+        if self._kind == "dataloader":
+            return {"pipeline": self._dataloader()}
         facts = None if self._tf is None else self._tf.read()
         if facts is None:
             facts = PipelineFacts(self._kind, unknown_because=self._unknown_because())
@@ -75,6 +81,29 @@ class PipelineReader:
     def close(self) -> None:
         """Fit is over: nothing of the user's is kept."""
         self._live = self._gauge = None
+
+    def _dataloader(self) -> PipelineFacts:
+        """Settings, and what a fetch takes: without workers that is the load; with them the figure is theirs."""
+        loader = getattr(self._adapter, "_dataloader", None)
+        if loader is None:
+            return PipelineFacts("dataloader", unknown_because="Keras hides the DataLoader")
+        from feedwatch.hooks.torch.loader_settings import read_settings
+
+        facts = read_settings(loader)
+        load_ms = None if facts.num_workers else self._fetch_ms()
+        return PipelineFacts(
+            "dataloader",
+            loader=replace(facts, load_ms=load_ms),
+            load_ms=load_ms,
+            lanes=float(max(1, facts.num_workers)),
+            settings={
+                "num_workers": facts.num_workers,
+                "prefetch_factor": facts.prefetch_factor,
+                "persistent_workers": facts.persistent_workers,
+                "pin_memory": facts.pin_memory,
+                "batch_size": facts.batch_size,
+            },
+        )
 
     def _unknown_because(self) -> str | None:
         if self._kind == "unknown":

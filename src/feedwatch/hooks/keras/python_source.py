@@ -4,13 +4,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from feedwatch.guard import Guard
 from feedwatch.hooks.keras.attribution import Fetch
+from feedwatch.hooks.keras.batch_facts import batch_facts
 from feedwatch.hooks.keras.batch_shape import leading_size
 from feedwatch.hooks.keras.fetch_sources import FetchLog
+from feedwatch.model.facts import BatchFacts
+
+_guard = Guard("the look at the first batch")
 
 
 class TimedPythonIterator:
-    __slots__ = ("_asked", "_iterator", "_log", "_now_ns")
+    __slots__ = ("_asked", "_iterator", "_log", "_now_ns", "show")
 
     def __init__(
         self,
@@ -23,6 +28,7 @@ class TimedPythonIterator:
         self._log = log
         self._asked = asked
         self._now_ns = now_ns
+        self.show: Callable[[Any], None] | None = None  # called with the first batch
 
     def __iter__(self) -> "TimedPythonIterator":
         return self
@@ -32,6 +38,9 @@ class TimedPythonIterator:
         self._asked(asked_ns)
         batch = next(self._iterator)  # StopIteration and the user's own errors pass through untouched
         self._log(Fetch(asked_ns, self._now_ns(), leading_size(batch)))
+        if self.show is not None:
+            show, self.show = self.show, None
+            _guard.run(show, batch)
         return batch
 
     def __getattr__(self, name: str) -> Any:
@@ -48,17 +57,28 @@ class PythonSource:
         """`asked`: told at each fetch when it began, before it blocks."""
         self._log = FetchLog()
         self._asked = asked
+        self._batch: BatchFacts | None = None
         self._fetches = 0
         self._fetch_ns = 0
 
     def wrap(self, iterator: Any) -> Any:
-        return TimedPythonIterator(iterator, self._log.append, self._asked)
+        twin = TimedPythonIterator(iterator, self._log.append, self._asked)
+        if self._batch is None:
+            twin.show = self._first_batch
+        return twin
 
     def drain(self) -> list[Fetch]:
         fetches = self._log.drain()
         self._fetches += len(fetches)
         self._fetch_ns += sum(fetch.got_ns - fetch.asked_ns for fetch in fetches)
         return fetches
+
+    def batch(self) -> BatchFacts | None:
+        """Of the first batch, by shape and dtype."""
+        return self._batch
+
+    def _first_batch(self, batch: Any) -> None:
+        self._batch = batch_facts(batch)
 
     def fetch_ms(self) -> float | None:
         """Mean so far. Where nothing runs ahead this is what a batch takes to make."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from feedwatch.hooks.keras.batch_facts import batch_facts
 from feedwatch.hooks.keras.pipeline_size import epoch_bytes
 from feedwatch.hooks.keras.pipeline_walk import Walk, batch_size, file_count, from_memory, walk
 from feedwatch.hooks.keras.stage_model import Joined, Model, join, read_model, works_ahead
 from feedwatch.hooks.keras.stage_table import load, table
+from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, TfDataFacts
 
 NO_MODEL = "stage times: tf.data's autotuning is switched off for this pipeline, so it keeps no model of it"
@@ -40,6 +42,11 @@ class TfPipeline:
     def batch_size(self) -> int | None:
         dataset = self._dataset()
         return None if dataset is None else batch_size(dataset)
+
+    def batch(self) -> BatchFacts | None:
+        """From the element's spec; on the training thread, in microseconds."""
+        dataset = self._dataset()
+        return None if dataset is None else batch_facts(dataset.element_spec, batch_size(dataset))
 
     def read(self) -> PipelineFacts | None:
         self._look()

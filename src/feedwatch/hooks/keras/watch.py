@@ -17,6 +17,8 @@ from feedwatch.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from feedwatch.probe.profile_session import ProfilerWindows
+
 _now_ns = time.perf_counter_ns
 
 
@@ -35,6 +37,7 @@ class Watch:
         self.source = source
         self.log_dir = log_dir
         self.iterators = 0  # seen so far; none at the first step: the install did not bite
+        self.console = False
         self.nested = 0  # the same callback is in use by a fit inside this one
         self.timeline = timeline
         self.cost = OwnCost()
@@ -44,6 +47,8 @@ class Watch:
         self.on_iterator: list[Callable[[Any], None]] = []
         self.on_drain: list[Callable[[], None]] = []
         self.on_close: list[Callable[[], None]] = []
+        self.windows: ProfilerWindows | None = None
+        self._begun = 0
         self.trace_count: Callable[[], int] | None = None
         self.retraces = 0
         self._traces = -1
@@ -67,9 +72,12 @@ class Watch:
     # -- marks -----------------------------------------------------------------------------------
 
     def step_begin(self, batch: int) -> None:
-        now_ns = _now_ns()
         if self.nested:
             return
+        if self.windows is not None:
+            self.windows.step_end(self._begun)
+            self._begun += 1
+        now_ns = _now_ns()
         timeline = self.timeline
         timeline.begin(batch, now_ns)
         if self.on_first_step:
@@ -104,11 +112,17 @@ class Watch:
 
     def epoch_end(self) -> None:
         if not self.nested:
+            self._end_window()
             self.timeline.epoch_end(_now_ns())
 
     def test_begin(self) -> None:
         if not self.nested:
+            self._end_window()
             self.timeline.test_begin(_now_ns())
+
+    def _end_window(self) -> None:
+        if self.windows is not None:
+            self.windows.epoch_end()
 
     def test_end(self) -> None:
         if not self.nested:
@@ -183,8 +197,10 @@ class Watch:
             self.guard.run(action)
         self.guard.run(self.source.close)
         self.session.close(status)
+        if self.console and self.report is not None:
+            self.guard.run(_print, self.report, self.log_dir)
         self.on_first_epoch, self.on_first_step, self.on_drain, self.on_close = [], [], [], []
-        self.released = None
+        self.released = self.windows = None
 
     def _has_traced(self) -> bool:
         if self.trace_count is None:
@@ -201,3 +217,13 @@ class Watch:
         actions.clear()
         for action in waiting:
             self.guard.run(action)
+
+
+def _print(report: Report, log_dir: Path | None) -> None:
+    """To stderr: a script's own output stays clean."""
+    from rich.console import Console
+
+    from feedwatch.report.console import print_summary
+
+    if report.run.rank == 0:
+        print_summary(report, Console(stderr=True), "" if log_dir is None else str(log_dir))

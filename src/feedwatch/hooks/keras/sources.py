@@ -1,0 +1,65 @@
+"""The optional sources of a fit: profiler windows, NVML, a DataLoader's facts, what a batch looks like."""
+
+from dataclasses import replace
+from typing import Any
+
+import keras
+
+from feedwatch.hooks.keras.install import Fit
+from feedwatch.hooks.keras.watch import Watch
+from feedwatch.settings import Settings
+
+
+def add_sources(watch: Watch, fit: Fit | None, settings: Settings) -> None:
+    run = watch.session.facts.run
+    if run.device_kind in ("cuda", "rocm") or settings.profile is True:
+        _profiler(watch, fit, settings)
+    if run.device_kind == "cuda":
+        _nvml(watch)
+
+
+def _profiler(watch: Watch, fit: Fit | None, settings: Settings) -> None:
+    from feedwatch.hooks.keras.profiler import keras_profiler
+    from feedwatch.probe.profile_session import ProfilerWindows
+
+    others = [] if fit is None else list(fit.callback_list.callbacks)
+    backend = keras_profiler(keras.backend.backend(), lambda: others)
+    if backend is None:
+        return
+    session = watch.session
+    run = session.facts.run
+    windows = ProfilerWindows(
+        backend,
+        choice=settings.profile,
+        has_gpu=run.device_kind in ("cuda", "rocm"),
+        rank=run.rank,
+        warmup_steps=settings.warmup_steps,
+        note=session.note,
+    )
+
+    def collect() -> dict[str, Any] | None:
+        found = windows.collect()
+        run_now = session.facts.run
+        if windows.refused_because is not None and run_now.other_profiler is None:
+            found = {**(found or {}), "run": replace(run_now, other_profiler=windows.refused_because)}
+        return found
+
+    watch.windows = windows
+    watch.on_close.append(windows.close)
+    session.each_window("profiler windows", collect)
+
+
+def _nvml(watch: Watch) -> None:
+    from feedwatch.probe.nvml import NvmlProbe
+
+    probe, session = NvmlProbe(), watch.session
+
+    def read() -> dict[str, Any] | None:
+        for note in probe.notes:
+            session.note(note)
+        facts = probe.facts()
+        return None if facts is None else {"device": facts}
+
+    probe.start()
+    watch.on_close.append(probe.stop)
+    session.each_window("NVML", read)
