@@ -117,7 +117,7 @@ def transfers(*, copy_ms=10.0, hidden_ms=0.0, kind="pageable", mb=20.0, copies=2
     device = DeviceTransfers(
         name="/device:GPU:0", copies=totals, by_kind={kind: totals}, large=totals, union_ns=copy_ms * steps * 1e6,
         hidden_ns=hidden_ms * steps * 1e6, busy_ns=0.0, idle_share=idle, kernels=kernels, kernel_ns=kernels * kernel_us * 1e3,
-        steps=steps, step_ns=step_ms * 1e6, to_host=to_host,
+        steps=steps, step_ns=step_ms * 1e6, exposed_per_step_ns=max(0.0, copy_ms - hidden_ms) * 1e6, bytes_per_step=mb * 1e6, to_host=to_host,
     )  # fmt: skip
     sample = TransferSample(
         "kineto", {"gpu": device} if devices else {}, steps, step_ms * 1e6, None, None, problems=problems

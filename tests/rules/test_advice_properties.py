@@ -68,7 +68,7 @@ def test_every_finding_is_worth_saying_and_can_be_pasted(case):
     for finding in advise(case).findings:
         ast.parse(finding.fix.after)
         if finding.gain is not None:
-            assert finding.gain.high >= 1 / (1 - THRESHOLDS.worth_saying_share)
+            assert finding.gain.low * finding.gain.high >= (1 / (1 - THRESHOLDS.worth_saying_share)) ** 2 * 0.999999
 
 
 @given(runs())

@@ -23,8 +23,8 @@ class Fired:
 
 
 def worth_saying(fired: Fired) -> bool:
-    """A notice is; a change whose best case is below the threshold is not."""
-    return fired.gain is None or fired.gain.high >= 1 / (1 - THRESHOLDS.worth_saying_share)
+    """A notice is; a change that is expected to save less of the step than the threshold is not."""
+    return fired.gain is None or _expected(fired.gain) >= 1 / (1 - THRESHOLDS.worth_saying_share)
 
 
 def ranked(fired: Iterable[Fired]) -> list[Fired]:
@@ -54,9 +54,13 @@ def _place(fired: Fired) -> tuple[bool, int, int, str]:
     gain = fired.gain
     if gain is None:
         return True, 0, fired.rule.edit_lines, fired.rule.code
-    expected = math.sqrt(gain.low * gain.high)
-    bucket = round(math.log(expected) / math.log(1 + EQUAL_WITHIN))
+    bucket = round(math.log(_expected(gain)) / math.log(1 + EQUAL_WITHIN))
     return False, -bucket, fired.rule.edit_lines, fired.rule.code
+
+
+def _expected(gain: Gain) -> float:
+    """The middle of the range, as factors have it."""
+    return math.sqrt(gain.low * gain.high)
 
 
 def _share(factor: float) -> float:

@@ -29,9 +29,9 @@ def test_among_equals_the_smaller_edit_stands_first():
     assert codes(ranked(some)) == ["FW121", "FW107"]
 
 
-def test_a_change_that_gains_less_than_five_percent_at_best_is_not_said():
-    assert not worth_saying(fired("FW101", 1.0, 1.04))
-    assert worth_saying(fired("FW101", 1.0, 1.06))
+def test_a_change_that_is_expected_to_save_less_than_five_percent_is_not_said():
+    assert not worth_saying(fired("FW101", 1.0, 1.08))
+    assert worth_saying(fired("FW101", 1.05, 1.08))
     assert worth_saying(fired("FW403"))
 
 

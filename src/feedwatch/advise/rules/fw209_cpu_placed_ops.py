@@ -7,7 +7,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, VISIBLE_COPIES
 from feedwatch.advise.wording import ms, size
-from feedwatch.diagnose.shares import watched_device
+from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.verdict import Bound
@@ -22,16 +22,17 @@ LEAST_REMOVED: Final = 0.5
 
 def check(case: Case) -> Evidence | None:
     transfers, batch, device = case.facts.transfers, case.facts.batch, watched_device(case.facts)
-    if case.run is None or transfers is None or batch is None or device is None or device.to_host is None:
+    exposed_ms = exposed_ms_per_step(case.facts)
+    if case.run is None or case.run.steps <= 0 or transfers is None or batch is None or device is None:
         return None
     steps = transfers.sample.steps
-    if steps <= 0 or case.run.steps <= 0:
+    if steps <= 0 or device.to_host is None or device.bytes_per_step is None or exposed_ms is None:
         return None
-    back_bytes, there_bytes = device.to_host.size_bytes / steps, device.copies.size_bytes / steps
+    back_bytes, there_bytes = device.to_host.size_bytes / steps, device.bytes_per_step
     if back_bytes < LEAST_BACK_BYTES or there_bytes < BEYOND_BATCH * batch.size_bytes:
         return None
     step_ms = case.run.wall_ns / case.run.steps / 1e6
-    lost_ms = min(step_ms, (device.exposed_ns + device.to_host.time_ns) / steps / 1e6)
+    lost_ms = min(step_ms, exposed_ms + device.to_host.time_ns / steps / 1e6)
     if lost_ms / step_ms < THRESHOLDS.worth_saying_share:
         return None
     return Evidence(
