@@ -22,9 +22,8 @@ RECORDS = os.path.join(PLACE, "train.tfrecord")
 
 
 def write():
-    rows = np.random.default_rng(0).random((len(FILES), 256), np.float32)
     with tf.io.TFRecordWriter(RECORDS) as writer:
-        for name, row in zip(FILES, rows, strict=True):
+        for name, row in zip(FILES, np.random.default_rng(0).random((len(FILES), 256), np.float32), strict=True):
             Path(name).write_bytes(row.tobytes())
             writer.write(row.tobytes())
 
