@@ -142,7 +142,9 @@ def test_an_unreadable_report_does_not_hide_the_others(tab, tmp_path):
 @pytest.mark.slow
 def test_a_running_run_updates_by_itself_and_keeps_what_is_open(tab, tmp_path):
     write_report(tmp_path / "run", reports.workers2() | {"status": "running"}, step=100)
-    with served(wsgi(tmp_path, reload_s=1)) as url:
+    # Not the Python reader: its reloading thread never ends, and one that is inside TensorFlow's file code when the
+    # interpreter exits takes the whole test process down with it.
+    with served(wsgi(tmp_path, "rust", reload_s=1)) as url:
         frame = tab.open(url, alone=True)
         expect(frame.locator(".chip.live")).to_be_visible(timeout=20_000)
         frame.locator("details.rule summary").first.click()
