@@ -18,6 +18,7 @@ SILENT = {
     "no CPU is left": case(window(92, 60), loader=loader(load_ms=180.0), host_facts=host(cpu_budget=2.0, cpu_used=2.0)),
     "workers wait for a core": case(window(92, 60), loader=loader(load_ms=180.0, core_wait_share=0.4)),
     "the workers keep up on average": case(window(100, 30), loader=loader(load_ms=100.0)),
+    "a batch is mostly ready": case(window(92, 60), loader=loader(load_ms=180.0, ready_share=0.9)),
     "no workers at all": case(window(), loader=loader(num_workers=0)),
 }
 UNKNOWN = {

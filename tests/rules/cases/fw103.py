@@ -14,6 +14,11 @@ FIRES = {
 }
 SILENT = {
     "workers that wait for storage": case(window(100, 2), loader=loader(num_workers=16, core_wait_share=0.01)),
+    "others fill the machine": case(
+        window(100, 40),
+        loader=loader(num_workers=16, core_wait_share=0.6),
+        host_facts=host(cpu_budget=4.0, cpu_used=1.0, machine_cpu_share=1.0),
+    ),
     "within the budget": case(window(100, 40), loader=loader(num_workers=8, core_wait_share=0.5)),
 }
 UNKNOWN = {

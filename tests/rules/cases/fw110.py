@@ -11,6 +11,11 @@ FIRES = {
         loader=loader(num_workers=2, load_ms=180.0, core_wait_share=0.4),
         host_facts=host(cpu_budget=2.0, cpu_used=None),
     ),
+    "on a machine that others fill": case(
+        window(100, 60),
+        loader=loader(num_workers=2, load_ms=180.0, cpu_share=0.4, core_wait_share=0.55, blocked_share=0.05),
+        host_facts=host(cpu_budget=2.0, cpu_used=1.0, machine_cpu_share=1.0),
+    ),
     "the only CPU is busy": case(
         window(60, 30), loader=loader(num_workers=0, load_ms=30.0), host_facts=host(cpu_budget=1.0, cpu_used=1.0)
     ),

@@ -13,6 +13,8 @@ from feedwatch.advise.workers import plan_workers
 from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.verdict import Bound
 
+MOSTLY_READY: Final = 0.5
+
 
 def check(case: Case) -> Evidence | None:
     look, budget = starved_loader(case), cpu_budget(case)
@@ -22,6 +24,9 @@ def check(case: Case) -> Evidence | None:
     load, workers = load_ms(look), look.loader.num_workers
     # Tensors in memory: sending a batch between processes costs more than making it.
     if indexes_memory(look.loader) or load is None or load / workers <= look.times.rest_ms:
+        return None
+    # With too few workers a batch is hardly ever ready; with rare, long stalls it mostly is.
+    if look.loader.ready_share is not None and look.loader.ready_share > MOSTLY_READY:
         return None
     plan = plan_workers(case, look, load)
     if plan is None or plan.workers <= workers:

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import CORE_WAIT_SHARE
+from feedwatch.advise.look import CORE_WAIT_SHARE, crowded
 from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget
@@ -17,6 +17,9 @@ from feedwatch.model.verdict import Bound
 def check(case: Case) -> Evidence | None:
     loader, budget = case.facts.pipeline.loader, cpu_budget(case)
     if case.run is None or loader is None or budget is None or loader.core_wait_share is None:
+        return None
+    # Others on this machine make workers wait for a core, too, however few there are.
+    if crowded(case):
         return None
     # Workers that wait for storage may well outnumber the CPUs: only waiting for a core is a cost.
     if loader.num_workers <= budget or loader.core_wait_share < CORE_WAIT_SHARE:

@@ -23,7 +23,9 @@ def check(case: Case) -> Evidence | None:
     if look is None or budget is None or cpu_saturated(case) is not True:
         return None
     load, loader = load_ms(look), look.loader
-    if load is None or (loader.cpu_share is not None and loader.cpu_share < LEAST_CPU_SHARE):
+    # Computing, or ready to compute and without a core.
+    wanted = None if loader.cpu_share is None else loader.cpu_share + (loader.core_wait_share or 0.0)
+    if load is None or (wanted is not None and wanted < LEAST_CPU_SHARE):
         return None
     if loader.num_workers and load / loader.num_workers < look.times.rest_ms:
         return None  # on average they keep up
