@@ -7,7 +7,7 @@ position.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from feedwatch.hooks.keras.stage_names import DECOUPLING, FUSED, PASSING, plain_name, same_kind
+from feedwatch.hooks.keras.stage_names import DECOUPLING, FUSED, NESTING, PASSING, plain_name, same_kind
 from feedwatch.model.pipeline import TfStage
 
 
@@ -43,7 +43,7 @@ def read_model(proto: Any) -> Model | None:
     while True:
         node_op = plain_name(node.name)
         following = [proto.nodes[key] for key in node.inputs if key in proto.nodes]
-        nested = following[1:] if node_op in ("FlatMap", "Interleave", "ParallelInterleave") else []
+        nested = following[1:] if node_op in NESTING else []
         if node_op not in ("Root", "Model"):
             stages.append(_stage(proto, node, node_op, per_batch, nested))
         if not following:
@@ -62,7 +62,8 @@ def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) 
     busy_ns = float(node.processing_time) + sum(_tree_ns(proto, child) for child in nested)
     if any(plain_name(child.name) == "FromGenerator" for child in nested):
         op = "FromGenerator"
-    each_ms = busy_ns / node.num_elements / 1e6 if node.num_elements > 0 else None
+    known = node.num_elements > 0 and not (op in NESTING and not nested)  # at its end the inner ones are gone
+    each_ms = busy_ns / node.num_elements / 1e6 if known else None
     values = {parameter.name: parameter for parameter in node.parameters}
     parallelism, size = values.get("parallelism"), values.get("buffer_size")
     ordered = values.get("deterministic")

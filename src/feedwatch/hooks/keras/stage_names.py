@@ -40,6 +40,9 @@ PASSING: Final = frozenset(
 # Each of these works ahead on threads of its own: what lies before and after it overlaps.
 DECOUPLING: Final = frozenset({"Prefetch", "ParallelMap", "ParallelInterleave", "ParallelBatch", "MapAndBatch"})
 
+# Each of these makes datasets of its own while it runs; their time is its time.
+NESTING: Final = frozenset({"FlatMap", "Interleave", "ParallelInterleave"})
+
 READERS: Final = frozenset({"TFRecord", "TextLine", "FixedLengthRecord", "Csv", "CSV", "Sqlite"})
 IN_MEMORY: Final = frozenset({"FromTensorSlices", "FromTensors"})
 
@@ -53,7 +56,9 @@ def plain_name(name: str) -> str:
 def same_kind(user_op: str, model_op: str) -> bool:
     """The optimiser may make a stage parallel; it stays the same stage."""
     if user_op in READERS:  # a reader of several files is a flat_map or interleave over their names
-        return model_op in (user_op, "FlatMap", "Interleave", "ParallelInterleave")
+        return model_op == user_op or model_op in NESTING
+    if user_op == "FromGenerator":
+        return model_op in (user_op, "FlatMap")
     if user_op in ("PaddedBatch", "RaggedBatch"):
         return model_op.endswith("Batch")
     return user_op.removeprefix("Parallel") == model_op.removeprefix("Parallel")

@@ -69,7 +69,10 @@ class TfPipeline:
         model = self._model()
         if model is None or self._facts is None or self._walk is None:
             return
-        self._joined = join(self._walk.stages, model)
+        joined = join(self._walk.stages, model)
+        if self._joined is not None and _timed(joined) < _timed(self._joined):
+            return  # an iterator at its end has let go of its inner ones: the look before knew more
+        self._joined = joined
         self._facts = replace(
             self._facts,
             stages=tuple(stage for stage, _ in self._joined),
@@ -128,6 +131,10 @@ class TfPipeline:
             "files": facts.file_count,
             "cpu_budget": facts.cpu_budget,
         }
+
+
+def _timed(joined: tuple[Joined, ...]) -> int:
+    return sum(stage.ms_per_batch is not None for stage, _ in joined)
 
 
 def _cardinality(dataset: Any) -> int | None:
