@@ -1,5 +1,7 @@
 """How this backend is measured: who stamps the fetches, and what an end mark means."""
 
+import time
+
 import keras
 
 from feedwatch.hooks.keras.fetch_sources import FetchSource, Unmeasured
@@ -19,7 +21,22 @@ def make_timeline(per_call: int) -> Timeline:
         return Timeline(per_call, header_fetch=False)
     if backend == "jax":
         return Timeline(per_call, ends_here=False, completions=True)
-    return Timeline(per_call, ends_here=False, header_fetch=True)
+    return _torch_timeline()
+
+
+def _torch_timeline() -> Timeline:
+    """On a CPU the host computes itself: its marks are exact. A GPU has a clock of its own."""
+    import torch
+    from keras.src.backend.torch.core import get_device
+
+    from feedwatch.hooks.torch.device_clock import device_clock
+
+    clock = device_clock(torch.device(get_device()))
+    if clock is None:
+        return Timeline(1, ends_here=False, header_fetch=True)
+    from feedwatch.hooks.keras.device_timeline import DeviceTimeline
+
+    return DeviceTimeline(clock, time.perf_counter_ns)
 
 
 def choose_source(timeline: Timeline, session: Session) -> FetchSource:
@@ -27,7 +44,7 @@ def choose_source(timeline: Timeline, session: Session) -> FetchSource:
     if backend in ("torch", "jax"):
         from feedwatch.hooks.keras.python_source import PythonSource
 
-        return PythonSource(timeline.asked)
+        return PythonSource(timeline.asked, timeline.got)
     if backend != "tensorflow":
         session.note(f"input wait: feedwatch does not know the backend {backend!r}")
         timeline.measured = False

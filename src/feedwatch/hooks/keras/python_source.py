@@ -53,19 +53,25 @@ class PythonSource:
     per_iterator = False
     drain_calls = 0
 
-    def __init__(self, asked: Callable[[int], None]) -> None:
-        """`asked`: told at each fetch when it began, before it blocks."""
+    def __init__(self, asked: Callable[[int], None], got: Callable[[Fetch], None] | None = None) -> None:
+        """`asked`: told at each fetch when it began, before it blocks; `got`: told when it is there."""
         self._log = FetchLog()
+        self._got = got
         self._asked = asked
         self._batch: BatchFacts | None = None
         self._fetches = 0
         self._fetch_ns = 0
 
     def wrap(self, iterator: Any) -> Any:
-        twin = TimedPythonIterator(iterator, self._log.append, self._asked)
+        twin = TimedPythonIterator(iterator, self._take, self._asked)
         if self._batch is None:
             twin.show = self._first_batch
         return twin
+
+    def _take(self, fetch: Fetch) -> None:
+        self._log.append(fetch)
+        if self._got is not None:
+            self._got(fetch)
 
     def drain(self) -> list[Fetch]:
         fetches = self._log.drain()

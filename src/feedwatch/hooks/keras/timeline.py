@@ -121,6 +121,12 @@ class Timeline:
     def asked(self, now_ns: int) -> None:
         self.asked_ns = now_ns
 
+    def got(self, fetch: Fetch) -> None:
+        """Only a clock on the device needs to hear it; the fetch itself comes with the drain."""
+
+    def finish(self) -> None:
+        """Before the last drain."""
+
     def pause(self, now_ns: int) -> None:
         """Something that is no training step begins: a new iterator, validation, the end of the epoch."""
         begin_ns, self._begin_ns = self._begin_ns, None

@@ -192,6 +192,7 @@ class Watch:
             return
         self.timeline.epoch_end(_now_ns())
         self.timeline.hold = False
+        self.guard.run(self.timeline.finish)
         self.guard.run(self.drain)
         for action in self.on_close:
             self.guard.run(action)
