@@ -44,25 +44,27 @@ def changed_gain(
     case: Case, look: TfLook, stage: TfStage, *, lanes: float, left: tuple[float, float], because: str
 ) -> Gain:
     """The stage runs in `lanes` and keeps these shares (best, worst) of its time; the others stay as they are."""
-    best, worst = (_supply(look, stage, lanes, share) for share in left)
-    worst = replace(worst, load_ms=worst.load_ms * unexplained(case, look))
+    off = unexplained(case, look)
+    best, worst = (_supply(look, stage, lanes, share, min(1.0, off)) for share in left)
+    worst = replace(worst, load_ms=worst.load_ms * max(1.0, off))
     return supplied_gain(case, look.times, best, because, worst=worst)
 
 
 def unexplained(case: Case, look: TfLook) -> float:
-    """How much longer the step takes than its parts do by tf.data's own figures.
+    """The step as measured over the step as tf.data's own figures would have it, where the pipeline sets the pace.
 
-    Those do not see threads that wait for a core or for one another. At worst the new pipeline loses as much again.
+    Above 1 the figures miss threads that wait for a core or for one another: at worst the new pipeline loses as much
+    again. Below 1 they are too high (they follow the last moments, the step is a mean of the run) and are scaled.
     """
     pipeline, times = case.facts.pipeline, look.times
-    if not works_ahead(look.data) or pipeline.load_ms is None or not pipeline.lanes:
+    if not works_ahead(look.data) or not pipeline.load_ms or not pipeline.lanes:
         return 1.0
-    return max(1.0, times.step_ms / max(pipeline.load_ms / pipeline.lanes, times.rest_ms, 1e-9))
+    return times.step_ms / max(pipeline.load_ms / pipeline.lanes, times.rest_ms, 1e-9)
 
 
-def _supply(look: TfLook, stage: TfStage, lanes: float, left_share: float) -> Supply:
-    now_ms = stage.ms_per_batch or 0.0
-    others_ms = sum(lane_ms(one) for one in look.data.stages if one is not stage)
+def _supply(look: TfLook, stage: TfStage, lanes: float, left_share: float, scale: float) -> Supply:
+    now_ms = scale * (stage.ms_per_batch or 0.0)
+    others_ms = scale * sum(lane_ms(one) for one in look.data.stages if one is not stage)
     period_ms = now_ms * left_share / lanes
     saved_ms = now_ms * (1 - left_share)
     if works_ahead(look.data):

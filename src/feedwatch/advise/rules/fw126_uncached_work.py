@@ -67,8 +67,10 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     )
     if not works_ahead(look.data):
         return serial_gain(look.times, (min(best, look.times.wait_ms), min(worst, look.times.wait_ms)), because)
-    fast, slow = (Supply(new, 1, new, total_ms - new, HANDOVER_MS) for new in (best, worst))
-    slow = replace(slow, load_ms=slow.load_ms * unexplained(case, look))
+    off = unexplained(case, look)
+    scale = min(1.0, off)
+    fast, slow = (Supply(scale * new, 1, scale * new, scale * (total_ms - new), HANDOVER_MS) for new in (best, worst))
+    slow = replace(slow, load_ms=slow.load_ms * max(1.0, off))
     return supplied_gain(case, look.times, fast, because, worst=slow)
 
 
