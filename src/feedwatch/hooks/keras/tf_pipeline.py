@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from feedwatch.hooks.keras.batch_facts import batch_facts
+from feedwatch.hooks.keras.graph_walk import graph_walk, safe_to_walk
 from feedwatch.hooks.keras.pipeline_size import epoch_bytes
 from feedwatch.hooks.keras.pipeline_walk import Walk, batch_size, file_count, from_memory, walk
 from feedwatch.hooks.keras.stage_model import Joined, Model, join, read_model, works_ahead
@@ -84,6 +85,8 @@ class TfPipeline:
     def _begin(self) -> None:
         dataset = self._dataset()
         found = None if dataset is None else walk(dataset)
+        if dataset is not None and found is None:
+            found = graph_walk(dataset) if safe_to_walk(self._model()) else None
         if dataset is None or found is None or not found.stages:
             return
         self._walk = found
@@ -97,9 +100,9 @@ class TfPipeline:
             deterministic=options.deterministic,
             elements_per_batch=batches[-1] if batches else None,
             cardinality=_cardinality(dataset),
-            epoch_bytes=epoch_bytes(found),
-            from_memory=from_memory(found),
-            file_count=file_count(found),
+            epoch_bytes=epoch_bytes(found) if found.datasets else None,
+            from_memory=from_memory(found) if found.datasets else False,
+            file_count=file_count(found) if found.datasets else None,
             keras_prefetch=self._keras_prefetch or by_keras,
         )
         # The dataset objects have been read; keeping them would keep the user's tensors alive.
