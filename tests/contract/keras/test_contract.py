@@ -34,7 +34,7 @@ def _results(group):
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=840,
         env=environment,
         cwd=ROOT,
     )
@@ -45,6 +45,7 @@ def _results(group):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("group", "name"), _rows())
 def test_fit_is_the_same_with_and_without(group, name):
     result = _results(group)[name]
@@ -61,6 +62,7 @@ def test_fit_is_the_same_with_and_without(group, name):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_op_determinism_falls_back_to_the_passive_estimate_and_says_so():
     result = _results("determinism")["deterministic_ops"]
     assert any("op determinism" in note for note in result["notes"])
@@ -68,6 +70,7 @@ def test_op_determinism_falls_back_to_the_passive_estimate_and_says_so():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
