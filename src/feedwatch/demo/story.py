@@ -51,7 +51,7 @@ def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
     outcome = Outcome(before, after, gain_text(finding.gain), speedup(before, after))
     console.print(comparison(outcome))
     if finding.gain is not None:
-        console.print(f"predicted {outcome.predicted} · [bold]reached {outcome.reached:.2f}× faster[/bold]")
+        console.print(f"{outcome.predicted} · [bold]reached {outcome.reached:.2f}× faster[/bold]")
     return outcome
 
 

@@ -50,7 +50,7 @@ def print_summary(report: Report, console: Console, where: str) -> None:
 
 
 def finding_panel(number: int, finding: Finding) -> Panel:
-    body: list[RenderableType] = [Text(finding.why)]
+    body: list[RenderableType] = [Text(finding.title, style="bold"), Text(), Text(finding.why)]
     if finding.fix.after.strip():
         body += [
             Text(),
@@ -58,13 +58,7 @@ def finding_panel(number: int, finding: Finding) -> Panel:
         ]
     if finding.gain is not None:
         body += [Text(), Text(f"{gain_text(finding.gain)}: {finding.gain.because}", style="green")]
-    return Panel(
-        Group(*body),
-        title=f"{number}. {escape(finding.title)}",
-        subtitle=f"{finding.code} {finding.name}",
-        title_align="left",
-        subtitle_align="right",
-    )
+    return Panel(Group(*body), title=f"{number}. {finding.code} {escape(finding.name)}", title_align="left")
 
 
 def _verdict(report: Report) -> Panel:
