@@ -125,5 +125,7 @@ def test_phases_are_within_three_per_cent_and_half_a_millisecond(name, tmp_path,
         assert abs(report.phases[phase].ms - truth_ms) <= 0.03 * truth_ms + 0.5, phase
     if "callback" in wanted:
         times = {each.name: each.ms_per_step for each in session.facts.callbacks}
-        truth_ms = sum(stopwatch.spent_ms["callback"]) / STEPS
+        taken = stopwatch.spent_ms["callback"]
+        per_step = sorted(start + end for start, end in zip(taken[::2], taken[1::2], strict=True))[:-1]
+        truth_ms = sum(per_step) / len(per_step)  # without the dearest step, as the report says it
         assert abs(times["SlowCallback"] - truth_ms) <= 0.03 * truth_ms + 0.5

@@ -24,11 +24,12 @@ def watch_loggers(trainer: Any, marks: StepMarks, guard: Guard, undo: Undo) -> N
 
 
 def times(marks: StepMarks) -> tuple[CallbackTime, ...]:
-    """Mean milliseconds per step. Validation and epoch ends are not in here."""
-    if not marks.steps:
+    """Mean milliseconds per step, without the dearest step. Validation and epoch ends are not in here."""
+    if marks.steps < 2:
         return ()
+    rows = zip(marks.ledger.names, marks.totals_ns, marks.largest_ns, strict=False)
     return tuple(
-        CallbackTime(name.removeprefix(CALLBACK).removeprefix(LOGGER), total_ns / marks.steps / 1e6)
-        for name, total_ns in zip(marks.ledger.names, marks.totals_ns, strict=False)
-        if name.startswith((CALLBACK, LOGGER)) and total_ns > 0
+        CallbackTime(name.removeprefix(CALLBACK).removeprefix(LOGGER), (total - largest) / (marks.steps - 1) / 1e6)
+        for name, total, largest in rows
+        if name.startswith((CALLBACK, LOGGER)) and total > largest
     )

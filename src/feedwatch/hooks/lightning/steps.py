@@ -47,6 +47,7 @@ class StepMarks:
         self.samples: int | None = None
         self.seen: set[int] = set()  # categories that this Lightning really marks
         self.totals_ns = [0] * len(NAMES)
+        self.largest_ns = [0] * len(NAMES)  # in one step: what a first use costs once must not look like a habit
         self._now_ns = now_ns
         self._opaque = 0
         self._open = self._trained = False
@@ -192,7 +193,9 @@ class StepMarks:
         self.steps += 1
         if len(spent) > len(self.totals_ns):
             self.totals_ns += [0] * (len(spent) - len(self.totals_ns))
+            self.largest_ns += [0] * (len(spent) - len(self.largest_ns))
         self.totals_ns = list(map(add, self.totals_ns, spent))
+        self.largest_ns = list(map(max, self.largest_ns, spent))
         seen = self.seen
         batches = max(1, self._fetches)  # more than one: a `dataloader_iter` step that fetches as it likes
         row = StepRecord(
