@@ -18,8 +18,10 @@ from feedwatch.model.report import Report, Status
 from feedwatch.model.window import Window
 from feedwatch.report.assemble import Ingredients, OwnCost, assemble
 from feedwatch.report.json_file import write_report_file
+from feedwatch.report.load import load_siblings
 from feedwatch.report.markdown import render_markdown
 from feedwatch.report.output import Output
+from feedwatch.report.ranks import merge
 from feedwatch.report.scalars import scalars
 
 # The checksum of an event record is pure Python; a report every 30 s keeps its cost out of sight.
@@ -81,16 +83,27 @@ class Desk:
         ending = report.status is not Status.RUNNING
         changed = report.verdict.bound.value != self._written_bound
         due = ending or changed or piece.ended_s - self._reported_s >= REPORT_SECONDS or bool(piece.marks)
+        shown = self._beside_other_ranks(report) if due else report
         for output, guard in self._outputs:
             if window is not None:
                 guard.run(output.scalars, window.last_step, scalars(window, report.self_cost), piece.ended_s)
             if ending or changed:
                 guard.run(output.advice, step, render_markdown(report), piece.ended_s)
             if due:
-                guard.run(output.report, step, report, piece.ended_s)
+                guard.run(output.report, step, shown, piece.ended_s)
             guard.run(output.flush)
         if self._directory is not None and due:
             self._file_guard.run(write_report_file, self._directory, report)
         if due:
             self._reported_s = piece.ended_s
             self._written_bound = report.verdict.bound.value
+
+    def _beside_other_ranks(self, report: Report) -> Report:
+        """The tab reads event files, and only the first rank writes one: it looks at the others' report files.
+
+        No collective and no waiting: a rank that has not written yet is missing, and the report says so.
+        """
+        if self._directory is None or report.run.world_size < 2 or not self._outputs:
+            return report
+        siblings = self._file_guard.run(load_siblings, self._directory, report)
+        return merge([report, *siblings]) if siblings else report

@@ -158,3 +158,21 @@ def test_notes_appear_once(tmp_path, clock):
     feed(session, clock)
     session.close(Status.FINISHED)
     assert session.report.self_cost.notes.count("copies: no GPU here") == 1
+
+
+def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
+    from feedwatch.report.json_file import write_report_file
+    from feedwatch.report.load import _from_event_files
+    from tests.fakes.reports import report
+
+    write_report_file(
+        tmp_path, report(rank=1, world_size=2, started_s=clock.wall_s(), wall_ms=20, wait_ms=12, compute_ms=8)
+    )
+    session = Session.open(run_facts(world_size=2), Settings(), [own_run(tmp_path)], tmp_path, clock)
+    feed(session, clock, wall_ms=20, wait_ms=0.2, compute_ms=19)
+    session.close(Status.FINISHED)
+    snapshot = _from_event_files(tmp_path)
+    assert snapshot.ranks.count == 2
+    assert snapshot.ranks.slowest.rank == 1
+    assert snapshot.findings[0].code == "FW501"
+    assert session.report.ranks is None  # its own file stays its own: whoever reads merges

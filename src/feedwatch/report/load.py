@@ -3,6 +3,7 @@
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,11 +16,22 @@ from feedwatch.report.ranks import merge
 # A report is about 100 kB; a file in a shared directory may be anything.
 MAX_REPORT_BYTES: Final = 4 << 20
 MAX_EVENT_FILE_BYTES: Final = 1 << 30
+# Reading a thousand files during training would cost the first rank a second each time; the command line reads all.
+MAX_LIVE_RANKS: Final = 64
 
 
 def load_run(path: Path) -> Report:
     """All ranks of the run, merged. Raises ReportError with one clear line."""
     return merge(load_ranks(path))
+
+
+def load_siblings(directory: Path, own: Report) -> list[Report]:
+    """The reports of the other ranks of a run that is still under way, as far as they have been written."""
+    found = []
+    for file in sorted(directory.glob(RANK_FILES))[:MAX_LIVE_RANKS]:
+        with suppress(ReportError):  # a rank's file may be from an older feedwatch; it must not cost this report
+            found.append(_from_json_file(file))
+    return [report for report in found if report.run.rank != own.run.rank]
 
 
 def load_ranks(path: Path) -> list[Report]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import median
+from statistics import median_low
 from typing import Final
 
+from feedwatch.advise.ranks import rank_findings
 from feedwatch.errors import ReportError
 from feedwatch.model.phases import INPUT_WAIT
 from feedwatch.model.report import RankLine, RanksSection, Report, Status
@@ -23,7 +24,10 @@ def merge(reports: Sequence[Report]) -> Report:
         return newest[0]
     ordered = sorted(newest, key=_wait_ms, reverse=True)
     leader = ordered[0] if ordered[0].verdict.bound is Bound.INPUT else _first_rank(newest)
-    return replace(leader, status=_status(newest), ranks=_section(ordered))
+    section = _section(ordered)
+    # One rank that holds up all the others comes first; what is wrong on that rank stands right behind it.
+    findings = (*rank_findings(leader.run, leader.verdict, section), *leader.findings)
+    return replace(leader, status=_status(newest), ranks=section, findings=findings)
 
 
 def _newest_run(reports: Sequence[Report]) -> list[Report]:
@@ -61,7 +65,8 @@ def _section(ordered: Sequence[Report]) -> RanksSection:
         world_size=world_size,
         missing=max(0, world_size - len(ordered)),
         slowest=lines[0] if waits else None,
-        median_input_wait_ms=median(waits) if waits else None,
+        # The lower of the middle two: with two ranks the mean would hide the slow one behind itself.
+        median_input_wait_ms=median_low(waits) if waits else None,
         max_input_wait_ms=max(waits, default=None),
         lines=tuple(lines[:MAX_LINES]),
     )
