@@ -13,7 +13,6 @@ from feedwatch.hooks.keras.output import choose
 from feedwatch.hooks.keras.sources import add_sources
 from feedwatch.hooks.keras.watch import Watch
 from feedwatch.model.report import Status
-from feedwatch.probe.host import HostProbe
 from feedwatch.session import Session
 from feedwatch.settings import Settings
 
@@ -57,8 +56,6 @@ def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings
         drain_calls=source.drain_calls or max(1, DRAIN_FETCHES // per_call),
         drain_ns=int(settings.window_seconds * 1e9),
     )
-    host = HostProbe()
-    session.each_window("the host probe", lambda: {"host": host.sample()})
 
     def take_step_axis() -> None:
         # Not earlier: BackupAndRestore behind us restores the optimizer in its own train begin.

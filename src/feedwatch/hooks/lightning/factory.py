@@ -8,6 +8,6 @@ from feedwatch.settings import switched_on
 def callbacks() -> list[Any]:
     if not switched_on():
         return []
-    from feedwatch.lightning import FeedWatch
+    from feedwatch.hooks.lightning.callback import FeedWatch
 
     return [FeedWatch()]
