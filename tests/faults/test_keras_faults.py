@@ -59,6 +59,7 @@ def test_the_users_error_arrives_as_the_same_object_and_the_report_says_how_it_e
     result = _row(backend, name)
     assert result["same_object"]
     assert result["status"] == result["on_disk"] == status
+    assert result["batches"] == (8 if name == "an_error_at_epoch_end" else 4)
     assert result["next_fit"]
 
 

@@ -140,6 +140,12 @@ class Timeline:
         self._begin_ns = None
         self._last_end_ns = until_ns
 
+    def abandon(self) -> None:
+        """The fit failed: the call under way, if any, was not trained to its end."""
+        fetching = self._header_fetch and self._begin_ns is not None and self.asked_ns > self._begin_ns
+        if self._end_ns is None and not fetching:  # the next batch was being fetched: the call had ended
+            self._begin_ns = None
+
     def epoch_end(self, now_ns: int) -> None:
         """Keras has waited for all asynchronous hooks of this epoch."""
         self.pause(now_ns)

@@ -190,6 +190,8 @@ class Watch:
         """Idempotent; from the end hook, an exception, the next begin or the release of fit's own objects."""
         if self.session.closed:
             return
+        if status is not Status.FINISHED:
+            self.timeline.abandon()
         self.timeline.epoch_end(_now_ns())
         self.timeline.hold = False
         self.guard.run(self.timeline.finish)

@@ -148,3 +148,12 @@ def test_pending_marks_are_bounded():
         timeline.end(index, index * MS + 10)
     assert timeline.pending <= 8192
     assert timeline.dropped == 20_000 - 1 - 8192
+
+
+def test_the_call_that_failed_is_not_counted():
+    timeline = Timeline(1, ends_here=False, header_fetch=True)
+    timeline.begin(0, 10 * MS)
+    timeline.begin(1, 30 * MS)
+    timeline.abandon()
+    timeline.epoch_end(40 * MS)
+    assert len(records(timeline.drain([Fetch(0, 10 * MS, 8), Fetch(20 * MS, 30 * MS, 8)]))) == 1
