@@ -53,6 +53,7 @@ def _device(parts: Sequence[DeviceTransfers]) -> DeviceTransfers:
         busy_per_step_ns=_mean(parts, lambda part: part.busy_per_step_ns, _steps),
         exposed_per_step_ns=_mean(parts, lambda part: part.exposed_per_step_ns, _steps),
         bytes_per_step=_mean(parts, lambda part: part.bytes_per_step, _steps),
+        to_host=_totals(part.to_host for part in parts if part.to_host is not None),
     )
 
 

@@ -226,3 +226,11 @@ def test_thousands_of_devices_are_damage(tmp_path):
     kernels = [kineto_event("kernel", "k", i, 1, device=i) for i in range(2000)]
     with pytest.raises(TraceError, match="devices"):
         read_trace(write_kineto(tmp_path / "t.json", kernels))
+
+
+def test_copies_back_to_the_host_are_counted_apart_and_still_keep_the_device_busy(tmp_path):
+    back = kineto_event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 90, 5, device=0, bytes=4000, stream=7)
+    gpu = read_trace(write_kineto(tmp_path / "t.json", [*events(), back])).devices["GPU:0"]
+    assert (gpu.to_host.count, gpu.to_host.size_bytes) == (1, 4000)
+    assert gpu.copies.size_bytes == 1_000_000
+    assert gpu.busy_ns == pytest.approx(50_000)

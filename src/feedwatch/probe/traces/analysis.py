@@ -56,6 +56,7 @@ def _device(name: str, device: DeviceTimeline, host_steps: Sequence[Step]) -> De
         busy_per_step_ns=busy_in_steps / steps if steps else None,
         exposed_per_step_ns=max(0.0, exposed_in_steps) / steps if steps else None,
         bytes_per_step=_bytes_within(device.h2d, starts, ends) / steps if steps else None,
+        to_host=_totals(device.d2h),
     )
 
 

@@ -13,6 +13,7 @@ _OLD_CATEGORIES: Final = {"memcpy": "gpu_memcpy", "memset": "gpu_memset"}
 _DEVICE_CATEGORIES: Final = frozenset(("kernel", "gpu_memcpy", "gpu_memset"))
 _FROM_TO: Final = re.compile(r"\((\w+) -> (\w+)\)")
 _TO_DEVICE: Final = ("HtoD", "HostToDevice")
+_TO_HOST: Final = ("DtoH", "DeviceToHost")
 
 
 class KinetoEvent(NamedTuple):
@@ -65,6 +66,8 @@ class KinetoTimeline:
             device.h2d.add(event.start_ns, end_ns, event.size_bytes, _kind(event.name))
         else:
             device.other.add(event.start_ns, end_ns)
+            if category == "gpu_memcpy" and any(word in event.name for word in _TO_HOST):
+                device.d2h.add(event.start_ns, end_ns, event.size_bytes, UNKNOWN)
 
 
 def _kind(name: str) -> str:

@@ -44,8 +44,9 @@ class Copies:
 @dataclass(slots=True)
 class DeviceTimeline:
     kernels: Spans = field(default_factory=Spans)
-    other: Spans = field(default_factory=Spans)  # memsets, and copies in other directions
+    other: Spans = field(default_factory=Spans)  # memsets, and copies in other directions; those of d2h too
     h2d: Copies = field(default_factory=Copies)
+    d2h: Copies = field(default_factory=Copies)  # back to the host: what an operation on the CPU asks for
     steps: list[Step] = field(default_factory=list)  # the device's own, where the file has them
 
     @property

@@ -15,6 +15,7 @@ from feedwatch.probe.traces.xspace_plane import PlaneReader, text
 STREAM_LINE: Final = "Stream #"
 STEPS_LINE: Final = "Steps"
 H2D_NAME: Final = "MemcpyH2D"
+D2H_NAME: Final = "MemcpyD2H"
 AMD_COPY_KERNEL: Final = "rocclr_copyBuffer"
 
 # Three forms were written over the years: `size:8 dest:0 async:1`, with `kind:pageable` before it, and with
@@ -25,6 +26,7 @@ _DETAIL: Final = re.compile(r"(\w+):(\S+)")
 class _Nature(Enum):
     KERNEL = 0
     H2D = 1
+    D2H = 3
     OTHER = 2  # memset, and copies in other directions
 
 
@@ -52,7 +54,7 @@ def _read_stream(reader: PlaneReader, line: Any, device: DeviceTimeline) -> None
     details_ids = reader.ids_of("memcpy_details")
     correlation_ids = reader.ids_of("correlation_id")
     natures: dict[int, _Nature] = {}
-    kernels, other, h2d = device.kernels, device.other, device.h2d
+    kernels, other = device.kernels, device.other
     for event, start, end in reader.timed_events(line):
         nature = natures.get(event.metadata_id)
         if nature is None:
@@ -65,12 +67,17 @@ def _read_stream(reader: PlaneReader, line: Any, device: DeviceTimeline) -> None
             other.add(start, end)
         else:
             size_bytes, kind = _details(reader.words(event, details_ids))
-            h2d.add(start, end, size_bytes, kind, reader.whole_number(event, correlation_ids))
+            copies = device.h2d if nature is _Nature.H2D else device.d2h
+            copies.add(start, end, size_bytes, kind, reader.whole_number(event, correlation_ids))
+            if nature is _Nature.D2H:
+                other.add(start, end)
 
 
 def _nature(name: str, is_copy: bool) -> _Nature:
     if name == H2D_NAME:
         return _Nature.H2D
+    if name == D2H_NAME:
+        return _Nature.D2H
     return _Nature.OTHER if is_copy or name.startswith(("Memcpy", "Memset")) else _Nature.KERNEL
 
 
