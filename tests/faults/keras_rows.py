@@ -9,6 +9,7 @@ import pickle
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import warnings
 from pathlib import Path
@@ -72,7 +73,13 @@ def weights(made):
 
 def outcome(ours, caught=None):
     gc.collect()
-    on_disk = json.loads((Path(ours.log_dir) / "feedwatch" / REPORT_FILE).read_text())
+    file = Path(ours.log_dir) / "feedwatch" / REPORT_FILE
+    # On torch and JAX a hook of the failed fit may still run on Keras' own thread, and holds fit's objects until then.
+    for _ in range(100):
+        if file.exists() and json.loads(file.read_text())["status"] != "running":
+            break
+        time.sleep(0.1)
+    on_disk = json.loads(file.read_text())
     return {
         "status": ours.report.status.value,
         "on_disk": on_disk["status"],
