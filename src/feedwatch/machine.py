@@ -23,11 +23,13 @@ class Machine:
         self._sampled_ns = 0
         self._nvml = NvmlProbe(_index(run.device)) if run.device_kind == "cuda" else None
 
-    def start(self) -> None:
-        self._host.sample()  # the first sample only sets the marks that the next ones speak of
+    def start(self) -> Mapping[str, Any]:
+        """What is known at once (CPU budget, memory); use is known from the second sample on."""
+        first = self._host.sample()
         self._sampled_ns = self._clock.now_ns()
         if self._nvml is not None:
             self._nvml.start()
+        return {"host": first}
 
     def read(self) -> Mapping[str, Any]:
         seen: dict[str, Any] = {}

@@ -47,7 +47,8 @@ class Session:
         self._machine = Machine(facts.run, self.note, clock)
         self._sink: Sink[Slice] = Sink(self._digest, Guard("the report writer", self.note))
         self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
-        Guard("the machine's figures", self.note).run(self._machine.start)
+        known = Guard("the machine's figures", self.note).run(self._machine.start)
+        self.update(**(known or {}))
         self.each_window("the machine's figures", self._machine.read)
         _open_sessions.add(self)
 
