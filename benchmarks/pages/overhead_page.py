@@ -1,0 +1,60 @@
+"""docs/overhead.md: what feedwatch costs, for somebody who decides whether to leave it on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.pages.markdown import machine_line, page, table
+from benchmarks.pages.overhead_tables import base_line, overhead_table, said_line
+from benchmarks.pages.results_page import FRAMEWORKS
+from benchmarks.targets import targets
+
+HEAD = """# What feedwatch costs
+
+Made by `make bench`; not edited by hand. All figures, quartiles included: [benchmarks/RESULTS.md](../benchmarks/RESULTS.md).
+
+Every report holds feedwatch's own cost in *this* run on *your* machine (`self.us_per_step`, `self.overhead_ratio`). The
+figures below come from outside: the same fit with and without a callback, in turns, in one process. A step of half a
+millisecond is shown because the cost is easiest to see there; nobody trains such a model for long."""
+
+WHERE = """## Where the cost is
+
+On the training thread feedwatch takes marks and, about once a second, hands a window over without waiting. On Keras
+with TensorFlow two timestamps and a row in a ring are part of the train function's graph, which is most of the cost
+there; it does not grow with the model. Folding, rules and files are the work of one other thread.
+
+The *once per fit* column is what the beginning and the end of `fit` take longer: attaching, the last report, files.
+Profiler windows are off on machines without a GPU and are not in these figures."""
+
+
+def overhead_page(results: Mapping[str, Any]) -> str:
+    return page(
+        HEAD, _promises(results), *_tables(results["parts"]), WHERE, _large(results["parts"]), machine_line(results)
+    )
+
+
+def _promises(results: Mapping[str, Any]) -> str:
+    rows = [[each.what, each.goal, each.measured, "met" if each.met else "**not met**"] for each in targets(results)]
+    return "## Promised and measured\n\n" + table(("", "promised", "measured", ""), rows)
+
+
+def _tables(parts: Mapping[str, Any]) -> list[str]:
+    blocks = []
+    for key, name in FRAMEWORKS.items():
+        for size, sizes in parts.get(f"overhead_{key}", {}).get("figures", {}).items():
+            title = f"## {name}, {'a tiny step' + size.removeprefix('tiny') if size.startswith('tiny') else 'a step of about 5 ms'}"
+            blocks += [title, f"{base_line(sizes)} {said_line(sizes)}".strip(), overhead_table(sizes)]
+    return blocks
+
+
+def _large(parts: Mapping[str, Any]) -> str:
+    if "scale" not in parts:
+        return ""
+    figures = parts["scale"]["figures"]
+    steps, workers, ranks = figures["steps"][-1], figures["workers"][-1], figures["ranks"][-1]
+    return (
+        "## Large runs\n\n"
+        f"{steps['steps']:,} steps grow memory by {steps['growth_mb']:.1f} MB and leave a report of "
+        f"{steps['report_kb']:.0f} kB. The table of {workers['workers']} DataLoader workers takes "
+        f"{workers['fold_us_per_window'] / 1000:.1f} ms per window, on feedwatch's own thread. The reports of "
+        f"{ranks['ranks']:,} ranks are read and merged in {ranks['seconds']:.1f} s. (Simulated records and files.)"
+    )

@@ -1,0 +1,1 @@
+"""Other people's tools on the same workloads, each in an environment of its own."""
