@@ -10,8 +10,11 @@ from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS
 from feedwatch.advise.wording import count, ms, percent
+from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.finding import Evidence, Gain
+from feedwatch.model.pipeline import LoaderFacts
 from feedwatch.model.verdict import Bound
+from feedwatch.model.window import Window
 
 # Waits at more than a third of the steps are no bursts: that is a pipeline which is too slow.
 MOST_STALLED_SHARE: Final = 1 / 3
@@ -30,7 +33,10 @@ def check(case: Case) -> Evidence | None:
     load, clumps, loader, times = load_ms(look), case.run.clumps, look.loader, look.times
     if load is None or load / loader.num_workers >= times.rest_ms:
         return None
-    stalled_share = clumps.stalled_steps / max(1, case.run.steps)
+    # Taking over a batch that is ready costs the same at any depth: only what comes on top is a stall.
+    if times.wait_ms - (loader.delivery_ms or 0.0) < THRESHOLDS.worth_saying_share * times.step_ms:
+        return None
+    stalled_share = _stalled_share(case.run, loader)
     if clumps.stalled_steps == 0 or stalled_share > MOST_STALLED_SHARE:
         return None
     depth = loader.prefetch_factor or DEFAULT_PREFETCH
@@ -72,7 +78,15 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
         f"waits of up to {ms(evidence.numbers['burst_ms'])} are bridged by a deeper queue; "
         f"they are {ms(times.wait_ms)} of {ms(times.step_ms)} per step on average"
     )
-    return serial_gain(times, (HANDOVER_BEST_MS, (1 - LEAST_REMOVED) * times.wait_ms), because)
+    delivery_ms = min(look.loader.delivery_ms or HANDOVER_BEST_MS, times.wait_ms)
+    return serial_gain(times, (delivery_ms, times.wait_ms - LEAST_REMOVED * (times.wait_ms - delivery_ms)), because)
+
+
+def _stalled_share(run: Window, loader: LoaderFacts) -> float:
+    """Where the queue was looked into, the fetches that found nothing ready; a slow handover looks like a wait."""
+    if loader.ready_share is not None:
+        return 1 - loader.ready_share
+    return run.clumps.stalled_steps / max(1, run.steps) if run.clumps is not None else 0.0
 
 
 RULE: Final = Rule(
