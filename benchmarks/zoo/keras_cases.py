@@ -23,18 +23,18 @@ case = KERAS.case
 @case(None, "parallel map and prefetch make a batch in a part of the step")
 def healthy_prefetch(_: Advised | None) -> Plan:
     data = parts.photos(BATCH * 60, 64).shuffle(500).map(parts.augment, AUTOTUNE).batch(BATCH).prefetch(AUTOTUNE)
-    return Plan(data, width=1536)
+    return Plan(data, rounds=60)
 
 
 @case(None, "arrays in memory")
 def healthy_arrays(_: Advised | None) -> Plan:
-    return Plan(parts.rows(256 * 100), batch_size=256, width=384)
+    return Plan(parts.rows(256 * 100), batch_size=256, rounds=2)
 
 
 @case(None, "cached, shuffled in memory, prefetched")
 def healthy_cache(_: Advised | None) -> Plan:
     data = parts.photos(BATCH * 60, 64).map(parts.prepare, AUTOTUNE).cache().shuffle(500).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE), width=1536)
+    return Plan(data.prefetch(AUTOTUNE), rounds=60)
 
 
 # -- one cause each -----------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def no_prefetch(fix: Advised | None) -> Plan:
     as_written.experimental_optimization.apply_default_optimizations = False
     (name,) = parts.record_files(1, BATCH * 60, 24_000)
     data = tf.data.TFRecordDataset(name, "GZIP").shuffle(64).batch(BATCH).map(parts.unpack).with_options(as_written)
-    return Plan(data if fix is None else data.prefetch(AUTOTUNE), width=1024)
+    return Plan(data if fix is None else data.prefetch(AUTOTUNE))
 
 
 @case("FW122", "the number of parallel calls is fixed to one")
@@ -109,7 +109,7 @@ def map_per_row(fix: Advised | None) -> Plan:
 
     data = tf.data.Dataset.from_tensor_slices(parts.rows(512 * 60)).shuffle(2_000)
     data = data.map(scale).batch(512) if fix is None else data.batch(512).map(scale)
-    return Plan(data.prefetch(AUTOTUNE), width=64)
+    return Plan(data.prefetch(AUTOTUNE), rounds=0)
 
 
 @case("FW126", "the same decoding in every epoch")
@@ -141,20 +141,20 @@ def small_files(fix: Advised | None) -> Plan:
             with open(name, "wb") as file:
                 file.write(row.tobytes())
         data = tf.data.Dataset.from_tensor_slices(names * 4).shuffle(10_000).map(read_row, AUTOTUNE).batch(256)
-        return Plan(data.prefetch(AUTOTUNE), width=96)
+        return Plan(data.prefetch(AUTOTUNE), rounds=0)
     name = str(place / "all.tfrecord")
     with tf.io.TFRecordWriter(name) as writer:
         for row in features:
             writer.write(row.tobytes())
     data = tf.data.TFRecordDataset([name] * 4).shuffle(1_000).batch(256).map(read_records, AUTOTUNE)
-    return Plan(data.prefetch(AUTOTUNE), width=96)
+    return Plan(data.prefetch(AUTOTUNE), rounds=0)
 
 
 @case("FW128", "every epoch begins by filling a large shuffle buffer", gain_of="run")
 def cold_shuffle(fix: Advised | None) -> Plan:
     buffer = 480 if fix is None else int(fix.get("buffer_size_advised", 128))
     data = parts.photos(BATCH * 32, 192).map(parts.prepare, AUTOTUNE).shuffle(buffer).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE), width=1024, epochs=8)
+    return Plan(data.prefetch(AUTOTUNE), rounds=40, epochs=8)
 
 
 class Batches(keras.utils.PyDataset):
@@ -204,26 +204,28 @@ def cpu_saturated(fix: Advised | None) -> Plan:
 
 @case("FW302", "every operation of the step is started from Python")
 def eager_step(fix: Advised | None) -> Plan:
-    return Plan(parts.rows(64 * 60), batch_size=64, width=64, depth=8, compiled={"run_eagerly": fix is None})
+    return Plan(parts.rows(64 * 60), batch_size=64, rounds=8, compiled={"run_eagerly": fix is None})
 
 
-class SavesWeights(keras.callbacks.Callback):
+class WatchesWeights(keras.callbacks.Callback):
     def __init__(self, stride: int) -> None:
         super().__init__()
-        self._stride, self._file = stride, parts.directory() / "last.weights.h5"
+        self._stride = stride
+        self._spectra: list[Any] = []
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         if batch % self._stride == 0:
-            self.model.save_weights(self._file)
+            weights = self.model.get_layer("hidden").get_weights()[0]
+            self._spectra.append(np.linalg.svd(weights, compute_uv=False))
 
 
-@case("FW304", "a callback saves the weights after every step")
+@case("FW304", "a callback looks at the spectrum of the weights after every step")
 def slow_callback(fix: Advised | None) -> Plan:
-    callback = SavesWeights(1 if fix is None else int(fix.get("every_n_steps", 50)))
-    return Plan(parts.rows(256 * 50), batch_size=256, width=384, callbacks=[callback])
+    callback = WatchesWeights(1 if fix is None else int(fix.get("every_n_steps", 50)))
+    return Plan(parts.rows(64 * 50), batch_size=64, rounds=8, callbacks=[callback])
 
 
 @case("FW308", "a short run that spends its time on compiling", gain_of="run")
 def short_run(fix: Advised | None) -> Plan:
     compiled = {"jit_compile": fix is None}
-    return Plan(parts.rows(64 * 20), batch_size=64, width=64, depth=24, epochs=2, compiled=compiled)
+    return Plan(parts.rows(64 * 20), batch_size=64, rounds=30, epochs=2, compiled=compiled)

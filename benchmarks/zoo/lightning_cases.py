@@ -1,10 +1,9 @@
 """Lightning: one small function per cause. Numbers in comments are for one thread of the machine in RESULTS.md."""
 
+import math
 import multiprocessing
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
@@ -28,17 +27,17 @@ def background(workers: float = 2, **more: Any) -> dict[str, Any]:
 
 @case(None, "two workers make a batch in a fifth of the step")
 def healthy_workers(_: Advised | None) -> Plan:
-    return Plan(DataLoader(Photos(BATCH * 50, side=48), **background()), width=2048)
+    return Plan(DataLoader(Photos(BATCH * 45, side=48), **background()), rounds=110)
 
 
 @case(None, "tensors in memory, indexed batch by batch")
 def healthy_in_memory(_: Advised | None) -> Plan:
-    return Plan(_whole_batches(rows=20_000), width=512)
+    return Plan(_whole_batches(rows=40_000), rounds=2)
 
 
 @case(None, "no workers, but items cost next to nothing against the step")
 def healthy_compute_bound(_: Advised | None) -> Plan:
-    return Plan(DataLoader(Photos(BATCH * 50, side=12), batch_size=BATCH), width=2048)
+    return Plan(DataLoader(Photos(BATCH * 80, side=12), batch_size=BATCH))
 
 
 # -- one cause each -----------------------------------------------------------------------------------------
@@ -46,7 +45,7 @@ def healthy_compute_bound(_: Advised | None) -> Plan:
 
 @case("FW101", "photos are read and decoded between the steps")
 def no_workers(fix: Advised | None) -> Plan:
-    photos = Photos(BATCH * 30, storage_ms=1.0)
+    photos = Photos(BATCH * 30, storage_ms=2.0)
     if fix is None:
         return Plan(DataLoader(photos, batch_size=BATCH))
     return Plan(DataLoader(photos, **background(fix.get("workers_advised", 4))))
@@ -55,7 +54,7 @@ def no_workers(fix: Advised | None) -> Plan:
 @case("FW102", "one worker waits for slow storage")
 def one_worker(fix: Advised | None) -> Plan:
     workers = 1 if fix is None else fix.get("workers_advised", 4)
-    return Plan(DataLoader(Photos(BATCH * 40, storage_ms=2.0, side=48), **background(workers)))
+    return Plan(DataLoader(Photos(BATCH * 30, storage_ms=4.0, side=48), **background(workers)))
 
 
 @case("FW104", "short epochs, and workers that are started for each", gain_of="run")
@@ -63,7 +62,7 @@ def workers_restart(fix: Advised | None) -> Plan:
     loader = DataLoader(
         Photos(BATCH * 15, side=24), batch_size=BATCH, num_workers=2, persistent_workers=fix is not None
     )
-    return Plan(loader, epochs=20)
+    return Plan(loader, epochs=12)
 
 
 class Shards(Photos):
@@ -71,38 +70,41 @@ class Shards(Photos):
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
         if index % (12 * BATCH) == 0:
-            time.sleep(0.06)
+            time.sleep(0.15)
         return super().__getitem__(index)
 
 
 @case("FW105", "opening the next shard takes longer than the queue lasts")
 def shallow_prefetch(fix: Advised | None) -> Plan:
     depth = 2 if fix is None else int(fix.get("prefetch_factor_advised", 10))
-    return Plan(DataLoader(Shards(BATCH * 120, side=24), **background(1, prefetch_factor=depth)), width=1280)
+    return Plan(DataLoader(Shards(BATCH * 72, side=24), **background(1, prefetch_factor=depth)))
 
 
 @case("FW106", "a tensor in memory is taken apart into items and stacked again")
 def in_memory_items(fix: Advised | None) -> Plan:
     rows = 60_000
     loader = DataLoader(_table(rows), batch_size=256, shuffle=True) if fix is None else _whole_batches(rows)
-    return Plan(loader, width=256)
+    return Plan(loader, rounds=0)
 
 
 @case("FW107", "a collate function that goes through the numbers one by one")
 def slow_collate(fix: Advised | None) -> Plan:
     collate = number_by_number if fix is None else None
-    return Plan(DataLoader(Photos(BATCH * 40, side=24), **background(1, collate_fn=collate)))
+    return Plan(DataLoader(Photos(BATCH * 30, side=24), **background(1, collate_fn=collate)))
 
 
 def number_by_number(items: list[tuple[Any, int]]) -> tuple[Any, Any]:
+    """As it is written when padding, clipping and scaling are added one after the other."""
     rows = [[float(number) for number in features] for features, _ in items]
+    for change in (abs, math.sqrt, math.tanh, math.exp) * 10:
+        rows = [[change(number) for number in row] for row in rows]
     return torch.tensor(rows), torch.tensor([label for _, label in items])
 
 
 class Stragglers(Photos):
     """Every fiftieth photo has not been shrunk: 100 times the work."""
 
-    large_rounds = 160
+    large_rounds = 350
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
         if index % 50 == 7 and self.large_rounds:
@@ -112,16 +114,16 @@ class Stragglers(Photos):
 
 @case("FW108", "one photo in fifty takes a hundred times as long")
 def straggling_items(fix: Advised | None) -> Plan:
-    photos = Stragglers(2 * 120, side=48)
-    photos.large_rounds = 160 if fix is None else 0
-    return Plan(DataLoader(photos, **background(1, batch_size=2)), width=1408)
+    photos = Stragglers(2 * 75, side=48)
+    photos.large_rounds = photos.large_rounds if fix is None else 0
+    return Plan(DataLoader(photos, **background(1, batch_size=2)), rounds=80)
 
 
 class Folders(IterableDataset):
     """Large photos in one folder, small ones in the other."""
 
     def __init__(self, count: int, *, spread: bool) -> None:
-        self._large, self._small = Photos(count, storage_ms=0.6), Photos(count, side=12)
+        self._large, self._small = Photos(count, storage_ms=1.5, rounds=3), Photos(count, side=12)
         self._count, self._spread = count, spread
 
     def __iter__(self) -> Iterator[Any]:
@@ -132,12 +134,12 @@ class Folders(IterableDataset):
 
 @case("FW109", "one worker gets the folder with the large photos, the other the small ones")
 def uneven_workers(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(Folders(BATCH * 60, spread=fix is not None), **background()))
+    return Plan(DataLoader(Folders(BATCH * 50, spread=fix is not None), **background()))
 
 
 @case("FW110", "two workers decode on two CPUs")
 def cpu_saturated(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(Photos(BATCH * 50, rounds=2, side=96 if fix is None else 48), **background()))
+    return Plan(DataLoader(Photos(BATCH * 40, rounds=4, side=96 if fix is None else 48), **background()))
 
 
 class OneDisk(Photos):
@@ -157,7 +159,7 @@ class OneDisk(Photos):
 
 @case("FW111", "all workers wait for one disk")
 def storage_bound(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(OneDisk(BATCH * 50, disk_ms=1.2 if fix is None else 0.1), **background()))
+    return Plan(DataLoader(OneDisk(BATCH * 45, disk_ms=2.5 if fix is None else 0.3), **background()))
 
 
 class Stream(IterableDataset):
@@ -172,24 +174,24 @@ class Stream(IterableDataset):
 
 @case("FW113", "each of two workers yields the whole stream", gain_of="run")
 def unsharded_stream(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(Stream(BATCH * 150, sharded=fix is not None), **background()), epochs=2)
+    return Plan(DataLoader(Stream(BATCH * 40, sharded=fix is not None), **background()), epochs=2)
 
 
-class SavesWeights(pl.Callback):
+class WatchesWeights(pl.Callback):
     def __init__(self, stride: int) -> None:
         super().__init__()
         self._stride = stride
-        self._file = Path(tempfile.mkdtemp()) / "last.pt"
+        self._spectra: list[Any] = []
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         if batch_idx % self._stride == 0:
-            torch.save(pl_module.state_dict(), self._file)
+            self._spectra.append(torch.linalg.svdvals(pl_module.hidden.weight.detach()))
 
 
-@case("FW304", "a callback saves the weights after every step")
+@case("FW304", "a callback looks at the spectrum of the weights after every step")
 def slow_callback(fix: Advised | None) -> Plan:
-    callback = SavesWeights(1 if fix is None else int(fix.get("every_n_steps", 50)))
-    return Plan(DataLoader(Photos(BATCH * 100, side=24), **background()), callbacks=[callback])
+    callback = WatchesWeights(1 if fix is None else int(fix.get("every_n_steps", 50)))
+    return Plan(DataLoader(Photos(BATCH * 50, side=24), **background()), callbacks=[callback])
 
 
 def _table(rows: int) -> Dataset[Any]:
