@@ -104,11 +104,12 @@ def measure(width: int, layers: int, per_call: int, calls: int, rounds: int, nam
 
 
 def main(effort: Effort) -> dict[str, Any]:
-    every, rounds = list(VARIANTS), effort.rounds(14)
+    # Long enough that what happens once a second is in it.
+    every, rounds = list(VARIANTS), effort.rounds(10)
     return {
-        "tiny": measure(16, 2, 1, effort.steps(800), rounds, every),
-        "5 ms": measure(512, 26, 1, effort.steps(120), rounds, every),
-        "tiny, steps_per_execution=10": measure(16, 2, 10, effort.steps(250), rounds, every[:3]),
+        "tiny": measure(16, 2, 1, effort.steps(2000), rounds, every),
+        "5 ms": measure(320, 12, 1, effort.steps(260), rounds, every),
+        "tiny, steps_per_execution=10": measure(16, 2, 10, effort.steps(400), rounds, every[:3]),
     }
 
 

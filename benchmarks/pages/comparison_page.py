@@ -12,8 +12,8 @@ from benchmarks.targets import added_us
 
 HEAD = """# feedwatch and what you could use instead
 
-The table of features is read from the sources of the versions named. The figures are made by `make bench` and not edited
-by hand; all of them are in [benchmarks/RESULTS.md](../benchmarks/RESULTS.md)."""
+The table of features is read from the sources of the versions named. The figures are made by `make bench` and not
+edited by hand; all of them are in [benchmarks/RESULTS.md](../benchmarks/RESULTS.md)."""
 
 NOT_MEASURED = ("no callback", "empty callback", "no callback, CSVLogger", "feedwatch")
 
@@ -94,7 +94,7 @@ def _xprof(parts: Mapping[str, Any]) -> str:
     if "unavailable" in figures:
         return f"xprof was not measured: {figures['unavailable']}."
     intro = (
-        f"xprof {figures['version']} on the same kind of run, a window of ten steps on the CPU. The pipeline's time per "
-        "batch is what it worked, not what the step waited for."
+        f"xprof {figures['version']} on the same kind of run, a window of ten steps on the CPU. The pipeline's time "
+        "per batch is what it worked, not what the step waited for."
     )
     return f"{intro}\n\n{xprof_table(figures['scenes'])}"

@@ -66,8 +66,9 @@ FEATURES: Final[tuple[tuple[str, ...], ...]] = (
     ("run on GPUs", "**not yet**", "yes", "yes", "yes", "yes"),
 )
 
-ALSO: Final = """- **torch-tb-profiler 0.4.3** read PyTorch traces in TensorBoard, with a DataLoader share and fixed tips; removed from its
-  repository in 2026.
+ALSO: Final = """\
+- **torch-tb-profiler 0.4.3** read PyTorch traces in TensorBoard, with a DataLoader share and fixed tips; removed
+  from its repository in 2026.
 - **gpuprof 0.7** watches a training from outside and compares with earlier runs; it reads a value from the device at
   every batch.
 - **LightlyTrain** logs the share of data time inside its own trainer.
@@ -75,7 +76,8 @@ ALSO: Final = """- **torch-tb-profiler 0.4.3** read PyTorch traces in TensorBoar
   answer than watching it.
 - **Plumber** rewrites tf.data pipelines by itself; it needs its own TensorFlow."""
 
-BETTER: Final = """- You want to know which *operator* or kernel is slow, or a timeline: xprof, PyTorchProfiler.
+BETTER: Final = """\
+- You want to know which *operator* or kernel is slow, or a timeline: xprof, PyTorchProfiler.
 - You train with Hugging Face Trainer or a loop of your own, or want forward, backward and optimizer apart, or memory
   growth, or a live view in the terminal: TraceML.
 - You need something proven on GPUs today: the others have run there for years, feedwatch has not run on one yet.

@@ -10,7 +10,7 @@ from benchmarks.targets import targets
 
 HEAD = """# What feedwatch costs
 
-Made by `make bench`; not edited by hand. All figures, quartiles included: [benchmarks/RESULTS.md](../benchmarks/RESULTS.md).
+Made by `make bench`; not edited by hand. All figures: [benchmarks/RESULTS.md](../benchmarks/RESULTS.md).
 
 Every report holds feedwatch's own cost in *this* run on *your* machine (`self.us_per_step`, `self.overhead_ratio`). The
 figures below come from outside: the same fit with and without a callback, in turns, in one process. A step of half a
@@ -41,8 +41,8 @@ def _tables(parts: Mapping[str, Any]) -> list[str]:
     blocks = []
     for key, name in FRAMEWORKS.items():
         for size, sizes in parts.get(f"overhead_{key}", {}).get("figures", {}).items():
-            title = f"## {name}, {'a tiny step' + size.removeprefix('tiny') if size.startswith('tiny') else 'a step of about 5 ms'}"
-            blocks += [title, f"{base_line(sizes)} {said_line(sizes)}".strip(), overhead_table(sizes)]
+            step = f"a tiny step{size.removeprefix('tiny')}" if size.startswith("tiny") else "a step of about 5 ms"
+            blocks += [f"## {name}, {step}", f"{base_line(sizes)} {said_line(sizes)}".strip(), overhead_table(sizes)]
     return blocks
 
 

@@ -65,13 +65,12 @@ def _traceml(parts: Mapping[str, Any]) -> str:
 
 def _accuracy(parts: Mapping[str, Any]) -> str:
     groups = accuracy_groups(parts)
-    blocks = [
-        "## Accuracy",
+    intro = (
         "Scenes sleep or spin for known times and time themselves. Means per step, without the first three (TraceML: "
         "all steps, on both sides). *Callback gap*: from the end of a batch to the start of the next. *Residual*: a "
-        "step's period less its measured batch time.",
-        summary_table(groups),
-    ]
+        "step's period less its measured batch time."
+    )
+    blocks = ["## Accuracy", intro, summary_table(groups)]
     for framework, scenes in groups.items():
         blocks += [f"### {framework}: every scene, errors in ms", scene_table(scenes)]
     return "\n\n".join(blocks) if groups else ""
@@ -112,11 +111,14 @@ def _scale(parts: Mapping[str, Any]) -> str:
         [f"{row['ranks']:,}", f"{row['files_mb']:.1f}", f"{row['seconds']:.2f}", f"{row['peak_growth_mb']:.0f}"]
         for row in figures["ranks"]
     ]
+    intro = (
+        "Simulated records, real code. Digesting and folding happen on feedwatch's own thread; adding a record to "
+        f"the recorder on the training thread takes {figures['recorder']['add_ns_per_step']:.0f} ns."
+    )
     return "\n\n".join(
         [
             "## Scale",
-            "Simulated records, real code. Digesting and folding happen on feedwatch's own thread; adding a record to "
-            f"the recorder on the training thread takes {figures['recorder']['add_ns_per_step']:.0f} ns.",
+            intro,
             table(("steps", "memory growth, MB", "report.json, kB", "digest, µs per step"), steps),
             table(("loader workers", "table read and folded, µs per window", "per 5 ms step, µs"), workers),
             table(("ranks merged", "files, MB", "seconds", "peak memory growth, MB"), ranks),

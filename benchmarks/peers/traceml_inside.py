@@ -9,12 +9,12 @@ from benchmarks.scenes import Scene
 
 
 def overhead(ours: bool, steps: int) -> dict[str, Any]:
-    from benchmarks.overhead_lightning import BARE, OURS, VARIANTS, Size, fit, settle
+    from benchmarks.overhead_lightning import BARE, FIVE_MS, OURS, VARIANTS, Size, fit, settle
 
     settle()
     variant = VARIANTS[OURS if ours else BARE]
     figures = {}
-    for name, size in {"tiny": Size(64, 2, steps), "5 ms": Size(512, 16, max(20, steps // 5))}.items():
+    for name, size in {"tiny": Size(64, 2, steps), "5 ms": Size(*FIVE_MS, max(20, steps // 5))}.items():
         fit(size, variant)  # warms up
         figures[name] = fit(size, variant)[0]
     return figures

@@ -24,14 +24,15 @@ def analyse(trace: str) -> dict[str, Any]:
     }
 
 
+def attempt(trace: str) -> dict[str, Any]:
+    try:
+        return analyse(trace)
+    except Exception as error:  # the tool's own failure is the result
+        return {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+
+
 def main() -> None:
-    answers: dict[str, Any] = {}
-    for trace in sys.argv[2:]:
-        try:
-            answers[trace] = analyse(trace)
-        except Exception as error:  # the tool's own failure is the result
-            answers[trace] = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
-    Path(sys.argv[1]).write_text(json.dumps(answers))
+    Path(sys.argv[1]).write_text(json.dumps({trace: attempt(trace) for trace in sys.argv[2:]}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,81 @@
+"""The pages say what the figures say, and are what the committed figures render to."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.pages import PAGES
+from benchmarks.pages.comparison_page import cheaper_tools
+from benchmarks.pages.features import FEATURES, TOOLS
+from benchmarks.targets import targets
+
+ROOT = Path(__file__).parents[3]
+STORED = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_committed_page_is_what_the_committed_figures_render_to(name):
+    assert (ROOT / name).read_text() == PAGES[name](STORED)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_its_machine_and_has_only_even_tables(name):
+    text = PAGES[name](STORED)
+    assert STORED["machine"]["cpu"] in text
+    widths = [
+        {line.count(" | ") for line in block.splitlines()} for block in text.split("\n\n") if block.startswith("| ")
+    ]
+    assert widths
+    assert all(len(width) == 1 for width in widths)
+
+
+def test_no_stored_figure_is_from_a_quick_look():
+    assert not [key for key, part in STORED["parts"].items() if part["quick"]]
+
+
+def with_overhead(part, size, variant, **medians):
+    changed = copy.deepcopy(STORED)
+    adds = changed["parts"][part]["figures"][size]["variants"][variant]["adds"]
+    for figure, median in medians.items():
+        adds[figure]["median"] = median
+    return changed
+
+
+def met(results, what):
+    return next(target.met for target in targets(results) if target.what == what)
+
+
+def test_a_target_that_is_missed_is_said_to_be_missed():
+    what = "Keras, per call of the train function"
+    assert met(with_overhead("overhead_keras", "tiny", "feedwatch", wall_us=39.0), what)
+    missed = with_overhead("overhead_keras", "tiny", "feedwatch", wall_us=41.0)
+    assert not met(missed, what)
+    assert "| at most 40 µs | 41.0 µs | **not met** |" in PAGES["docs/overhead.md"](missed)
+
+
+def test_what_feedwatch_says_of_itself_is_held_on_both_sides():
+    what = "Lightning, what feedwatch says of itself"
+    said = STORED["parts"]["overhead_lightning"]["figures"]["tiny"]["says_of_itself_us"]["median"]
+    for factor, expected in ((0.5, False), (0.7, True), (1.4, True), (1.6, False)):
+        results = with_overhead("overhead_lightning", "tiny", "feedwatch", wall_us=said / factor)
+        assert met(results, what) is expected, factor
+
+
+def test_a_tool_that_costs_less_is_named():
+    cheaper = with_overhead("overhead_lightning", "tiny", "SimpleProfiler", wall_us=-5000.0)
+    assert any("SimpleProfiler adds -5000.0 µs" in line for line in cheaper_tools(cheaper["parts"]))
+    assert "SimpleProfiler adds -5000.0 µs" in PAGES["docs/comparison.md"](cheaper)
+
+
+@pytest.mark.parametrize("peer", ["traceml", "xprof"])
+def test_a_tool_that_could_not_run_is_said_with_its_reason(peer):
+    results = copy.deepcopy(STORED)
+    results["parts"][peer]["figures"] = {"unavailable": "no such wheel"}
+    assert "no such wheel" in PAGES["benchmarks/RESULTS.md"](results)
+    assert "no such wheel" in PAGES["docs/comparison.md"](results)
+
+
+def test_every_feature_is_stated_for_every_tool():
+    assert {len(row) for row in FEATURES} == {len(TOOLS) + 1}

@@ -1,0 +1,35 @@
+"""A fit's clock readings become figures."""
+
+import pytest
+
+from benchmarks.stopwatch import WARM_STEPS, figures
+
+MS = 1_000_000
+
+
+def readings(steps, step_ms=2, slow=None):
+    wall = 0
+    made = []
+    for step in range(steps):
+        made.append((wall, wall // 2, wall // 4))
+        wall += 50 * MS if step == slow else step_ms * MS
+    return made
+
+
+def test_the_warm_up_is_not_in_the_figures_per_step():
+    seen = figures(readings(WARM_STEPS + 11, slow=5), fit_seconds=1.0)
+    assert seen["wall_us"] == pytest.approx(2000)
+    assert seen["thread_cpu_us"] == pytest.approx(1000)
+    assert seen["process_cpu_us"] == pytest.approx(500)
+
+
+def test_what_happens_once_in_a_while_is_in_the_mean_and_not_in_the_median():
+    seen = figures(readings(WARM_STEPS + 11, slow=WARM_STEPS + 5), fit_seconds=1.0)
+    assert seen["wall_us"] == pytest.approx(2000 + 48_000 / 10)
+    assert seen["median_wall_us"] == pytest.approx(2000)
+
+
+def test_what_a_fit_takes_besides_its_usual_steps_is_told_apart():
+    steps = WARM_STEPS + 11
+    usual_s = 0.002 * (steps - 1)
+    assert figures(readings(steps), fit_seconds=usual_s + 0.03)["once_ms"] == pytest.approx(30)
