@@ -42,6 +42,9 @@ def attribute(start_ns: int, fetches: Sequence[Fetch], end_ns: int) -> Attribute
     count = len(fetches)
     if not count:
         return Attributed(0, max(0, end_ns - start_ns))
+    if count == 1:  # the usual case, and this runs for every step on the training thread
+        asked_ns, got_ns, _ = fetches[0]
+        return Attributed(max(0, got_ns - max(start_ns, asked_ns)), max(0, end_ns - got_ns))
     each_ns = max(0.0, min((end_ns - f.got_ns) / (count - j) for j, f in enumerate(fetches)))
     wait_ns, free_ns = 0.0, float(start_ns)
     for fetch in fetches:
