@@ -22,8 +22,8 @@ case = KERAS.case
 
 @case(None, "parallel map and prefetch make a batch in a part of the step")
 def healthy_prefetch(_: Advised | None) -> Plan:
-    data = parts.photos(BATCH * 60, 64).shuffle(500).map(parts.augment, AUTOTUNE).batch(BATCH).prefetch(AUTOTUNE)
-    return Plan(data, rounds=60)
+    data = parts.photos(BATCH * 50, 64).shuffle(500).map(parts.augment, AUTOTUNE).batch(BATCH).prefetch(AUTOTUNE)
+    return Plan(data, rounds=40)
 
 
 @case(None, "arrays in memory")
@@ -33,8 +33,8 @@ def healthy_arrays(_: Advised | None) -> Plan:
 
 @case(None, "cached, shuffled in memory, prefetched")
 def healthy_cache(_: Advised | None) -> Plan:
-    data = parts.photos(BATCH * 60, 64).map(parts.prepare, AUTOTUNE).cache().shuffle(500).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE), rounds=60)
+    data = parts.photos(BATCH * 50, 64).map(parts.prepare, AUTOTUNE).cache().shuffle(500).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE), rounds=40)
 
 
 # -- one cause each -----------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def healthy_cache(_: Advised | None) -> Plan:
 @case("FW120", "photos are decoded one after the other")
 def serial_map(fix: Advised | None) -> Plan:
     calls = None if fix is None else AUTOTUNE
-    data = parts.photos(BATCH * 60, 256).shuffle(960).map(parts.augment, calls).batch(BATCH)
+    data = parts.photos(BATCH * 60, 384).shuffle(960).map(parts.augment, calls).batch(BATCH)
     return Plan(data.prefetch(AUTOTUNE))
 
 
@@ -52,21 +52,21 @@ def no_prefetch(fix: Advised | None) -> Plan:
     # tf.data adds a prefetch by itself unless its optimiser is switched off, as people do to see what runs.
     as_written = tf.data.Options()
     as_written.experimental_optimization.apply_default_optimizations = False
-    (name,) = parts.record_files(1, BATCH * 60, 24_000)
+    (name,) = parts.record_files(1, BATCH * 40, 80_000)
     data = tf.data.TFRecordDataset(name, "GZIP").shuffle(64).batch(BATCH).map(parts.unpack).with_options(as_written)
-    return Plan(data if fix is None else data.prefetch(AUTOTUNE))
+    return Plan(data if fix is None else data.prefetch(AUTOTUNE), rounds=20, epochs=3)
 
 
 @case("FW122", "the number of parallel calls is fixed to one")
 def fixed_calls(fix: Advised | None) -> Plan:
     calls = 1 if fix is None else AUTOTUNE
-    data = parts.photos(BATCH * 60, 256).shuffle(960).map(parts.augment, calls).batch(BATCH)
+    data = parts.photos(BATCH * 60, 384).shuffle(960).map(parts.augment, calls).batch(BATCH)
     return Plan(data.prefetch(AUTOTUNE))
 
 
 @case("FW123", "compressed files are read one after the other")
 def serial_reader(fix: Advised | None) -> Plan:
-    names = parts.record_files(4, BATCH * 2, 100_000) * 10
+    names = parts.record_files(4, BATCH * 10, 80_000)
     if fix is None:
         data = tf.data.TFRecordDataset(names, "GZIP")
     else:
@@ -76,7 +76,7 @@ def serial_reader(fix: Advised | None) -> Plan:
             cycle_length=int(fix.get("readers", 2)),
             num_parallel_calls=AUTOTUNE,
         )
-    return Plan(data.batch(BATCH).map(parts.unpack).prefetch(AUTOTUNE))
+    return Plan(data.batch(BATCH).map(parts.unpack).prefetch(AUTOTUNE), rounds=6, epochs=4)
 
 
 def in_python(packed: bytes) -> Any:
@@ -114,7 +114,7 @@ def map_per_row(fix: Advised | None) -> Plan:
 
 @case("FW126", "the same decoding in every epoch")
 def no_cache(fix: Advised | None) -> Plan:
-    data = parts.photos(BATCH * 40, 256).map(parts.prepare, AUTOTUNE)
+    data = parts.photos(BATCH * 40, 384).map(parts.prepare, AUTOTUNE)
     if fix is not None:
         data = data.cache()
         for _ in data:  # the gain is promised from the second epoch on
@@ -154,7 +154,7 @@ def small_files(fix: Advised | None) -> Plan:
 def cold_shuffle(fix: Advised | None) -> Plan:
     buffer = 480 if fix is None else int(fix.get("buffer_size_advised", 128))
     data = parts.photos(BATCH * 32, 192).map(parts.prepare, AUTOTUNE).shuffle(buffer).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE), rounds=40, epochs=8)
+    return Plan(data.prefetch(AUTOTUNE), rounds=20, epochs=8)
 
 
 class Batches(keras.utils.PyDataset):
@@ -197,7 +197,7 @@ def generator(fix: Advised | None) -> Plan:
 
 @case("FW132", "decoding takes both CPUs")
 def cpu_saturated(fix: Advised | None) -> Plan:
-    side = 256 if fix is None else 64  # shrunk offline
+    side = 384 if fix is None else 128  # shrunk offline
     data = parts.photos(BATCH * 60, side).shuffle(960).map(parts.augment, AUTOTUNE).batch(BATCH)
     return Plan(data.prefetch(AUTOTUNE))
 
@@ -228,4 +228,4 @@ def slow_callback(fix: Advised | None) -> Plan:
 @case("FW308", "a short run that spends its time on compiling", gain_of="run")
 def short_run(fix: Advised | None) -> Plan:
     compiled = {"jit_compile": fix is None}
-    return Plan(parts.rows(64 * 20), batch_size=64, rounds=30, epochs=2, compiled=compiled)
+    return Plan(parts.rows(8 * 20), batch_size=8, rounds=120, epochs=1, compiled=compiled)

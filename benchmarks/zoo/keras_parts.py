@@ -22,8 +22,8 @@ AUTOTUNE = tf.data.AUTOTUNE
 @dataclass
 class Plan:
     data: Any
-    rounds: int = 20  # of the net's hidden layer: 6 ms per step with 16 samples, one thread
-    epochs: int = 3
+    rounds: int = 10  # of the net's hidden layer: 5 ms per step with 16 samples, one thread
+    epochs: int = 2
     batch_size: int | None = None  # for arrays only
     steps_per_epoch: int | None = None  # for endless data only
     callbacks: Sequence[Any] = field(default=())
