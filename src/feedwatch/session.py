@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from feedwatch.desk import Desk
 from feedwatch.guard import Guard, warn_once
@@ -32,6 +32,9 @@ from feedwatch.settings import Settings
 
 # What a window reader returns: parts of Facts to replace, e.g. {"pipeline": PipelineFacts(...)}.
 FactPatch = Mapping[str, Any]
+
+# What a person who asks for the report after the end is willing to wait on a machine that is busy.
+ASKED_SECONDS: Final = 10.0
 
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
@@ -108,6 +111,9 @@ class Session:
     @property
     def report(self) -> Report | None:
         """The latest report, complete after close."""
+        if self._closed:
+            # Training did not wait for a slow disk; whoever asks for the last report by name does.
+            self._sink.close(ASKED_SECONDS)
         return self._desk.latest
 
     def close(self, status: Status = Status.INTERRUPTED, seconds: float = CLOSE_SECONDS) -> None:
