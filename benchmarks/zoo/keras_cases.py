@@ -53,8 +53,15 @@ def no_prefetch(fix: Advised | None) -> Plan:
     as_written = tf.data.Options()
     as_written.experimental_optimization.apply_default_optimizations = False
     (name,) = parts.record_files(1, BATCH * 40, 80_000)
-    data = tf.data.TFRecordDataset(name, "GZIP").shuffle(64).batch(BATCH).map(parts.unpack).with_options(as_written)
-    return Plan(data if fix is None else data.prefetch(AUTOTUNE), rounds=20, epochs=3)
+    data = (
+        tf.data.TFRecordDataset(name, "GZIP")
+        .repeat(3)
+        .shuffle(64)
+        .batch(BATCH)
+        .map(parts.unpack)
+        .with_options(as_written)
+    )
+    return Plan(data if fix is None else data.prefetch(AUTOTUNE), rounds=20, epochs=1)
 
 
 @case("FW122", "the number of parallel calls is fixed to one")
@@ -76,7 +83,7 @@ def serial_reader(fix: Advised | None) -> Plan:
             cycle_length=int(fix.get("readers", 2)),
             num_parallel_calls=AUTOTUNE,
         )
-    return Plan(data.batch(BATCH).map(parts.unpack).prefetch(AUTOTUNE), rounds=6, epochs=4)
+    return Plan(data.repeat(5).batch(BATCH).map(parts.unpack).prefetch(AUTOTUNE), rounds=6, epochs=1)
 
 
 def in_python(packed: bytes) -> Any:
@@ -197,7 +204,7 @@ def generator(fix: Advised | None) -> Plan:
 
 @case("FW132", "decoding takes both CPUs")
 def cpu_saturated(fix: Advised | None) -> Plan:
-    side = 384 if fix is None else 128  # shrunk offline
+    side = 512 if fix is None else 128  # shrunk offline
     data = parts.photos(BATCH * 60, side).shuffle(960).map(parts.augment, AUTOTUNE).batch(BATCH)
     return Plan(data.prefetch(AUTOTUNE))
 
