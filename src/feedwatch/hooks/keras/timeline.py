@@ -249,7 +249,7 @@ class Timeline:
         while self._fetches and self._belongs(self._fetches[0], call):
             fetch = self._fetches.popleft()
             if fetch.samples is None and self.samples_per_batch is not None:
-                fetch = fetch._replace(samples=self.samples_per_batch)
+                fetch = Fetch(fetch.asked_ns, fetch.got_ns, self.samples_per_batch)
             mine.append(fetch)
         # The last one may be left over from a call that never ended; a call takes no more than it asked for.
         return mine[-self._per_call :]
