@@ -17,16 +17,18 @@ def main() -> int:
     options = _arguments()
     if options.render or options.check:
         return _render(_stored(), check=options.check)
+    results = {"machine": machine.describe(), "parts": _stored().get("parts", {})}
     try:
-        answers = run_all(options.only, quick=options.quick)
+        for key, answer in run_all(options.only, quick=options.quick):
+            results["parts"][key] = answer
+            if not options.quick:
+                RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     except PartFailed as failure:
         print(failure, file=sys.stderr)
         return 1
-    results = {"machine": machine.describe(), "parts": {**_stored().get("parts", {}), **answers}}
     if options.quick:
         print(PAGES["benchmarks/RESULTS.md"](results))
         return 0
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     _render(results, check=False)
     for target in targets(results):
         print(target.line())

@@ -13,7 +13,7 @@ from benchmarks.part import Effort, run_part
 from benchmarks.scenes import Scene
 
 STALLED = Scene(30.0, 5.0)
-SECONDS = 8.0
+SECONDS = 4.0
 
 
 class Lookout:

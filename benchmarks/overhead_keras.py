@@ -1,14 +1,14 @@
 """What a callback adds to one call of Keras' train function, on TensorFlow.
 
-Every round fits the same small model once per variant, in an order that rotates. The clocks are read right before each
-call of the train function, by the model itself, so that the bare fit is timed without any callback.
+The same model is fitted with and without, in pairs that stand side by side in time. The clocks are read right
+before each call of the train function, by the model itself, so that the bare fit is timed without any callback.
 """
 
 import os
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -18,7 +18,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 import tensorflow as tf
 
-from benchmarks.paired import compared, rotated, spread
+from benchmarks.paired import compared, spread, take_pair
 from benchmarks.part import Effort, run_part
 from benchmarks.stopwatch import WARM_STEPS, Reading, figures, read_clocks
 from feedwatch.keras import FeedWatch
@@ -26,7 +26,7 @@ from feedwatch.keras import FeedWatch
 # One thread per op: with two busy cores a pool of spinning threads would be most of the noise.
 tf.config.threading.set_intra_op_parallelism_threads(1)
 
-BARE, OURS = "no callback", "feedwatch"
+BARE, OURS, EMPTY = "no callback", "feedwatch", "empty callback"
 PROFILED = "TensorBoard(profile_batch=(10, 20))"
 
 
@@ -40,7 +40,7 @@ class Empty(keras.callbacks.Callback):
 
 VARIANTS: dict[str, Callable[[str], list[Any]]] = {
     BARE: lambda _: [],
-    "empty callback": lambda _: [Empty()],
+    EMPTY: lambda _: [Empty()],
     OURS: lambda directory: [FeedWatch(directory, console=False)],
     'TensorBoard(update_freq="batch")': lambda directory: [keras.callbacks.TensorBoard(directory, update_freq="batch")],
     PROFILED: lambda directory: [keras.callbacks.TensorBoard(directory, profile_batch=(10, 20))],
@@ -80,36 +80,43 @@ def fit(model: Timed, data: Any, calls: int, per_call: int, callbacks: list[Any]
     return figures(model.readings, time.perf_counter() - began)
 
 
-def measure(width: int, layers: int, per_call: int, calls: int, rounds: int, names: list[str]) -> dict[str, Any]:
+def measure(width: int, layers: int, per_call: int, calls: int, pairs: Mapping[str, int]) -> dict[str, Any]:
+    """`pairs`: how many per variant."""
     data = tf.data.Dataset.from_tensors((tf.ones((4, width)), tf.ones((4, width)))).repeat().prefetch(2)
-    models = {name: model_of(width, layers, per_call) for name in names}
-    taken: dict[str, list[dict[str, float]]] = defaultdict(list)
+    models = {name: model_of(width, layers, per_call) for name in (BARE, *pairs)}
     said: list[float] = []
-    for number in range(rounds + 1):
-        for name in rotated(names, number):
-            with tempfile.TemporaryDirectory() as directory:
-                callbacks = VARIANTS[name](directory)
-                row = fit(models[name], data, calls, per_call, callbacks)
-            if number:  # round 0 traces and warms up
-                taken[name].append(row)
-                if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
-                    said.append(callbacks[0].report.self_cost.us_per_step)
+
+    def once(name: str) -> dict[str, float]:
+        with tempfile.TemporaryDirectory() as directory:
+            callbacks = VARIANTS[name](directory)
+            row = fit(models[name], data, calls, per_call, callbacks)
+        if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
+            said.append(callbacks[0].report.self_cost.us_per_step)
+        return row
+
+    once(BARE)
+    variants = {}
+    for name, count in pairs.items():
+        once(name)  # traces, and warms caches up
+        taken = [take_pair(partial(once, name), partial(once, BARE), turn) for turn in range(count)]
+        variants[name] = compared(taken, BARE)
     return {
         "per_call": per_call,
-        "rounds": rounds,
         "steps": calls,
-        "variants": compared({name: taken[name] for name in names}, dict.fromkeys(names[1:], BARE)),
+        "variants": variants,
         "says_of_itself_us": spread(said).as_dict() if said else None,
     }
 
 
 def main(effort: Effort) -> dict[str, Any]:
-    # Long enough that what happens once a second is in it.
-    every, rounds = list(VARIANTS), effort.rounds(10)
+    few = dict.fromkeys((name for name in VARIANTS if name != BARE), effort.rounds(6))
+    # Long enough for what happens once a second or every thousand calls: a drain of the ring is in every tiny fit.
     return {
-        "tiny": measure(16, 2, 1, effort.steps(2000), rounds, every),
-        "5 ms": measure(320, 12, 1, effort.steps(260), rounds, every),
-        "tiny, steps_per_execution=10": measure(16, 2, 10, effort.steps(400), rounds, every[:3]),
+        "tiny": measure(16, 2, 1, effort.steps(1060), few | {EMPTY: effort.rounds(12), OURS: effort.rounds(32)}),
+        "5 ms": measure(320, 12, 1, effort.steps(300), few | {OURS: effort.rounds(24)}),
+        "tiny, steps_per_execution=10": measure(
+            16, 2, 10, effort.steps(200), {EMPTY: effort.rounds(10), OURS: effort.rounds(30)}
+        ),
     }
 
 

@@ -1,7 +1,7 @@
 """What a callback or profiler adds to one training step of a Lightning Trainer.
 
-Every round fits the same model once per variant, in an order that rotates. The clocks are read at the start of each
-`training_step`, by the model itself, so that the bare fit is timed without any callback.
+The same model is fitted with and without, in pairs that stand side by side in time. The clocks are read at the
+start of each `training_step`, by the model itself, so that the bare fit is timed without any callback.
 """
 
 import logging
@@ -9,9 +9,9 @@ import os
 import tempfile
 import time
 import warnings
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
@@ -24,11 +24,11 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.profilers import PyTorchProfiler, SimpleProfiler
 from torch.utils.data import DataLoader, TensorDataset
 
-from benchmarks.paired import compared, rotated, spread
+from benchmarks.paired import compared, spread, take_pair
 from benchmarks.part import Effort, run_part
 from benchmarks.stopwatch import WARM_STEPS, Reading, figures, read_clocks
 
-BARE, LOGGED, OURS = "no callback", "no callback, CSVLogger", "feedwatch"
+BARE, LOGGED, OURS, EMPTY = "no callback", "no callback, CSVLogger", "feedwatch", "empty callback"
 BATCH = 8
 FIVE_MS = (512, 4)  # width and layers of a model whose step takes about as long on one core
 
@@ -78,7 +78,7 @@ def _feedwatch() -> list[Any]:
 
 VARIANTS: dict[str, Variant] = {
     BARE: Variant(),
-    "empty callback": Variant(lambda: [Empty()]),
+    EMPTY: Variant(lambda: [Empty()]),
     OURS: Variant(_feedwatch),
     "SimpleProfiler": Variant(profiler=lambda directory: SimpleProfiler(directory, "simple")),
     "PyTorchProfiler": Variant(profiler=lambda directory: PyTorchProfiler(directory, "torch")),
@@ -112,23 +112,26 @@ def fit(size: Size, variant: Variant) -> tuple[dict[str, float], list[Any]]:
     return figures(model.readings, took_s), callbacks
 
 
-def measure(size: Size, rounds: int, variants: dict[str, Variant]) -> dict[str, Any]:
-    names, said = list(variants), []
-    taken: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for number in range(rounds + 1):
-        for name in rotated(names, number):
-            row, callbacks = fit(size, variants[name])
-            if not number:  # round 0 warms caches up
-                continue
-            taken[name].append(row)
-            if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
-                said.append(callbacks[0].report.self_cost.us_per_step)
-    bases = {name: variants[name].against for name in names if name != BARE}
+def measure(size: Size, pairs: Mapping[str, int]) -> dict[str, Any]:
+    """`pairs`: how many per variant."""
+    said: list[float] = []
+
+    def once(name: str) -> dict[str, float]:
+        row, callbacks = fit(size, VARIANTS[name])
+        if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
+            said.append(callbacks[0].report.self_cost.us_per_step)
+        return row
+
+    variants = {}
+    for name, count in pairs.items():
+        against = VARIANTS[name].against
+        once(name)  # warms caches up
+        taken = [take_pair(partial(once, name), partial(once, against), turn) for turn in range(count)]
+        variants[name] = compared(taken, against)
     return {
         "per_call": 1,
-        "rounds": rounds,
         "steps": size.steps,
-        "variants": compared({name: taken[name] for name in names}, bases),
+        "variants": variants,
         "says_of_itself_us": spread(said).as_dict() if said else None,
     }
 
@@ -140,10 +143,10 @@ def settle() -> None:
 
 def main(effort: Effort) -> dict[str, Any]:
     settle()
-    rounds = effort.rounds(10)
+    few = dict.fromkeys((name for name in VARIANTS if name not in (BARE, LOGGED)), effort.rounds(8))
     return {
-        "tiny": measure(Size(64, 2, effort.steps(1000)), rounds, VARIANTS),
-        "5 ms": measure(Size(*FIVE_MS, effort.steps(160)), rounds, VARIANTS),
+        "tiny": measure(Size(64, 2, effort.steps(150)), few | dict.fromkeys((EMPTY, OURS), effort.rounds(60))),
+        "5 ms": measure(Size(*FIVE_MS, effort.steps(60)), few | dict.fromkeys((EMPTY, OURS), effort.rounds(40))),
     }
 
 

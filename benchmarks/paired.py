@@ -1,7 +1,7 @@
 """Paired comparison: within a round all variants ran under the same conditions, so only their differences count."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 
@@ -33,27 +33,29 @@ def paired(variant: Sequence[float], base: Sequence[float]) -> Spread:
     return spread(differences(variant, base))
 
 
-def rotated(names: Sequence[str], turn: int) -> list[str]:
-    """Each round starts with another variant: none always runs on the warmest caches."""
-    at = turn % len(names)
-    return [*names[at:], *names[:at]]
+Row = Mapping[str, float]  # figures of one fit
+Pair = tuple[Row, Row]  # a variant's fit and the base's, one right after the other
 
 
-def compared(taken: Mapping[str, Sequence[Mapping[str, float]]], bases: Mapping[str, str]) -> dict[str, object]:
-    """`taken`: per variant one row of figures per round. The answer: the base's medians, and every difference."""
-    figures = list(next(iter(taken.values()))[0])
-    table: dict[str, object] = {}
-    for variant, rounds in taken.items():
-        base = taken[bases[variant]] if variant in bases else None
-        row: dict[str, object] = {"is": {name: round(_median(rounds, name), 3) for name in figures}}
-        if base is not None:
-            row["against"] = bases[variant]
-            row["adds"] = {
-                name: paired([r[name] for r in rounds], [b[name] for b in base]).as_dict() for name in figures
-            }
-        table[variant] = row
-    return table
+def take_pair(variant: Callable[[], Row], base: Callable[[], Row], turn: int) -> Pair:
+    """Side by side in time, in turns who is first: a machine drifts within seconds."""
+    if turn % 2:
+        plain = base()
+        return variant(), plain
+    ours = variant()
+    return ours, base()
 
 
-def _median(rounds: Sequence[Mapping[str, float]], name: str) -> float:
-    return statistics.median(each[name] for each in rounds)
+def compared(pairs: Sequence[Pair], against: str) -> dict[str, object]:
+    """What the variant and its base take, and every difference."""
+    figures = list(pairs[0][0])
+    return {
+        "against": against,
+        "pairs": len(pairs),
+        "is": {name: round(statistics.median(ours[name] for ours, _ in pairs), 3) for name in figures},
+        "base": {name: round(statistics.median(base[name] for _, base in pairs), 3) for name in figures},
+        "adds": {
+            name: paired([ours[name] for ours, _ in pairs], [base[name] for _, base in pairs]).as_dict()
+            for name in figures
+        },
+    }

@@ -21,17 +21,13 @@ COPY_MS = 3.0
 class SlowItems(Dataset):
     def __init__(self, batches: int, ms_per_batch: float) -> None:
         self.batches, self.ms_per_item = batches, ms_per_batch / BATCH
-        self.item_ms: list[float] = []
 
     def __len__(self) -> int:
         return self.batches * BATCH
 
     def __getitem__(self, index: int) -> Any:
-        self.item_ms.append(sleep(self.ms_per_item))
+        sleep(self.ms_per_item)
         return torch.ones(6)
-
-    def batch_ms(self) -> list[float]:
-        return [sum(self.item_ms[at : at + BATCH]) for at in range(0, len(self.item_ms), BATCH)]
 
 
 class _TimedNext:
@@ -51,7 +47,7 @@ class _Workers(_TimedNext, _MultiProcessingDataLoaderIter):
 
 
 class TimedLoader(DataLoader):
-    """The loader's own clock around `next`: with workers, this is what the loop waits."""
+    """Its own clock around `next`: what the loop waits, for a worker or for items and collate."""
 
     waits_ms: list[float]
 
@@ -107,8 +103,8 @@ def train(scene: Scene, seconds: float, callbacks: list[Any], warm: int = WARM) 
     """The truth: mean milliseconds per step of each phase, without the first `warm` steps."""
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     torch.set_num_threads(1)
-    items, model = SlowItems(scene.steps(seconds), scene.input_ms), Model(scene)
-    loader = TimedLoader(items, batch_size=BATCH, num_workers=scene.workers)
+    model = Model(scene)
+    loader = TimedLoader(SlowItems(scene.steps(seconds), scene.input_ms), batch_size=BATCH, num_workers=scene.workers)
     validation = DataLoader([torch.ones(6)] * 12, batch_size=BATCH) if scene.extra == "validation" else None
     callbacks = [*callbacks, *([SlowCallback()] if scene.extra == "slow callback" else [])]
     with tempfile.TemporaryDirectory() as directory:
@@ -127,10 +123,8 @@ def train(scene: Scene, seconds: float, callbacks: list[Any], warm: int = WARM) 
             default_root_dir=directory,
         )
         trainer.fit(model, loader, validation)
-    # In the training thread the data set's own clock; with workers only the loader sees what the loop waits.
-    input_ms = loader.waits_ms if scene.workers else items.batch_ms()
     return {
-        "input": mean(input_ms, warm),
+        "input": mean(loader.waits_ms, warm),
         "compute": mean(model.compute_ms, warm),
         "copy": mean(model.copy_ms, warm),
     }

@@ -10,8 +10,9 @@ from benchmarks.targets import targets
 
 HEAD = """# Benchmark results
 
-Made by `make bench` from `benchmarks/results.json`; not edited by hand. Variants take turns in one process and only
-differences within a round are used: figures are medians of paired differences, with quartiles in brackets."""
+Made by `make bench` from `benchmarks/results.json`; not edited by hand. Overhead is measured in pairs: a fit with and a
+fit without, side by side in one process, in turns who is first. Figures are medians of the paired differences, with
+their quartiles in brackets."""
 
 FRAMEWORKS = {"keras": "Keras on TensorFlow", "lightning": "Lightning"}
 

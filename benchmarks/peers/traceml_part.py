@@ -7,10 +7,11 @@ import json
 import tempfile
 from collections import defaultdict
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paired import compared, rotated
+from benchmarks.paired import Pair, compared, take_pair
 from benchmarks.part import Effort, run_part
 from benchmarks.peers.environments import Environment, Unavailable, prepared, same
 from benchmarks.scenes import Scene, extras
@@ -38,24 +39,25 @@ class Launcher:
 
 
 def overhead(launcher: Launcher, rounds: int, steps: int) -> dict[str, Any]:
-    arguments = {BARE: ("bare", False), OURS: ("ours", False), THEIRS: ("bare", True)}
-    taken: dict[str, dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
-    for number in range(rounds):
-        for name in rotated(list(arguments), number):
-            what, watched = arguments[name]
-            answer, _ = launcher.run(what, "--steps", str(steps), watched=watched)
-            for size, row in answer.items():
-                taken[size][name].append(row)
-    bases = {OURS: BARE, THEIRS: BARE}
+    arguments = {OURS: ("ours", False), THEIRS: ("bare", True)}
+    rows: dict[str, dict[str, list[Pair]]] = defaultdict(lambda: defaultdict(list))
+
+    def once(what: str, watched: bool) -> dict[str, Any]:
+        return launcher.run(what, "--steps", str(steps), watched=watched)[0]
+
+    for turn in range(rounds):
+        for name, (what, watched) in arguments.items():
+            ours, base = take_pair(partial(once, what, watched), partial(once, "bare", watched=False), turn)
+            for size in ours:
+                rows[size][name].append((ours[size], base[size]))
     return {
         size: {
             "per_call": 1,
-            "rounds": rounds,
             "steps": steps,
-            "variants": compared({name: rows[name] for name in arguments}, bases),
+            "variants": {name: compared(pairs, BARE) for name, pairs in taken.items()},
             "says_of_itself_us": None,
         }
-        for size, rows in taken.items()
+        for size, taken in rows.items()
     }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.paired import compared, differences, paired, rotated, spread
+from benchmarks.paired import compared, differences, paired, spread, take_pair
 
 
 def test_a_machine_that_gets_slower_does_not_change_a_paired_difference():
@@ -21,24 +21,24 @@ def test_rounds_of_different_number_are_refused():
         differences([1.0, 2.0], [1.0])
 
 
-def test_every_variant_starts_a_round_in_turn():
-    names = ["a", "b", "c"]
-    assert [rotated(names, turn)[0] for turn in range(4)] == ["a", "b", "c", "a"]
-    assert sorted(rotated(names, 2)) == names
+def test_the_two_fits_of_a_pair_take_turns_who_is_first():
+    ran = []
+
+    def fit(name):
+        ran.append(name)
+        return {"us": 1.0}
+
+    for turn in range(2):
+        take_pair(lambda: fit("with"), lambda: fit("without"), turn)
+    assert ran == ["with", "without", "without", "with"]
 
 
 def test_the_spread_of_one_value_is_that_value():
     assert spread([3.0]).as_dict() == {"median": 3.0, "low": 3.0, "high": 3.0}
 
 
-def test_a_variant_is_compared_with_its_own_base():
-    taken = {
-        "bare": [{"us": 10.0}, {"us": 12.0}],
-        "logged": [{"us": 20.0}, {"us": 22.0}],
-        "monitor": [{"us": 25.0}, {"us": 27.0}],
-    }
-    table = compared(taken, {"logged": "bare", "monitor": "logged"})
-    assert "adds" not in table["bare"]
-    assert table["logged"]["adds"]["us"]["median"] == 10
-    assert table["monitor"]["adds"]["us"]["median"] == 5
-    assert table["monitor"]["against"] == "logged"
+def test_a_comparison_holds_both_sides_and_their_difference():
+    pairs = [({"us": 25.0}, {"us": 20.0}), ({"us": 45.0}, {"us": 40.0})]
+    row = compared(pairs, "logged")
+    assert (row["is"]["us"], row["base"]["us"], row["adds"]["us"]["median"]) == (35, 30, 5)
+    assert (row["against"], row["pairs"]) == ("logged", 2)
