@@ -12,7 +12,7 @@ from feedwatch.probe.nvml import NvmlProbe
 # CPU use over a few milliseconds (the last digest comes right behind the last window) says nothing.
 FIRST_SAMPLE_SECONDS: Final = 0.5
 # Looking through all processes for ours takes 2-3 ms of CPU (measured): often enough for a figure that changes slowly.
-SAMPLE_SECONDS: Final = 5.0
+SAMPLE_SECONDS: Final = 2.0
 
 
 class Machine:
