@@ -4,13 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test static unit contract rules browser bench zoo clean pages
+.PHONY: demo test static unit contract rules browser pairs bench zoo clean pages
 
 demo: $(STAMP)
 	$(BIN)/feedwatch demo
 
 test: static $(STAMP) browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not bench"
 
 static: $(STAMP)
 	$(BIN)/ruff check .
@@ -25,12 +25,16 @@ unit: $(STAMP)
 contract: $(STAMP)
 	$(BIN)/python -m pytest tests/contract
 rules: $(STAMP)
-	$(BIN)/python -m pytest tests/rules
+	$(BIN)/python -m pytest tests/rules -m "not bench"
 
 # Debian's chromium for the browser tests, where it may be installed; elsewhere those tests skip and say so.
 browser:
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium) \
 	  || echo "chromium could not be installed: the browser tests will be skipped"
+
+# Measuring wants a quiet machine; none of these is part of the test command.
+pairs: $(STAMP)
+	$(BIN)/python -m pytest tests/rules/test_executed_pairs.py -m bench
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

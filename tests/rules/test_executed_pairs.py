@@ -16,7 +16,8 @@ KERAS = ("fw120", "fw121", "fw122", "fw124", "fw126", "fw127", "fw128", "fw130",
 # A pair whose spread is larger says nothing about its gain.
 MOST_NOISE = 0.35
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+# Gains need the machine for themselves: `make pairs`, not part of the test command.
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(1200)]
 
 
 def others_are_busy():
