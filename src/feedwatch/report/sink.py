@@ -4,6 +4,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Generic, TypeVar
 
 from feedwatch.guard import Guard
@@ -14,6 +15,8 @@ Item = TypeVar("Item")
 QUEUE_WINDOWS: Final = 64
 # Training has ended by then; a disk that needs longer keeps what the thread can still write.
 CLOSE_SECONDS: Final = 2.0
+# Between the end of its work and the end of the thread itself lie microseconds.
+JOIN_SECONDS: Final = 1.0
 
 
 class Sink(Generic[Item]):
@@ -22,6 +25,7 @@ class Sink(Generic[Item]):
         self._guard = guard
         self._queue: deque[Item] = deque(maxlen=capacity)
         self._wake = threading.Event()
+        self._done = threading.Event()
         self._closing = False
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
@@ -47,10 +51,21 @@ class Sink(Generic[Item]):
         self._wake.set()
         if self._thread is None:
             return True
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        finished = self._done.wait(seconds)
+        if finished:
+            # A signal handler that raises while the thread is being started (torch's, for a dead worker) leaves a
+            # Thread object that cannot be joined, although its work is done.
+            with suppress(RuntimeError):
+                self._thread.join(JOIN_SECONDS)
+        return finished
 
     def _work(self) -> None:
+        try:
+            self._consume_until_closed()
+        finally:
+            self._done.set()
+
+    def _consume_until_closed(self) -> None:
         while True:
             self._wake.wait()
             self._wake.clear()

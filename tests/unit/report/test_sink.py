@@ -89,3 +89,12 @@ def test_a_forked_child_writes_nothing():
     assert os.waitpid(pid, 0)[1] == 0
     assert sink.close()
     assert seen == ["parent"]
+
+
+def test_a_signal_handler_that_raises_in_put_does_not_make_close_fail():
+    seen = []
+    sink = Sink(seen.append, Guard("test"))
+    sink.put(1)
+    sink._thread._started.clear()  # what an exception inside Thread.start leaves behind
+    assert sink.close()
+    assert seen == [1]
