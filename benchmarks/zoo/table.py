@@ -13,11 +13,17 @@ PACKAGES = ("tensorflow", "keras", "torch", "lightning", "numpy")
 HEAD = ("case", "cause", "expected", "first finding", "correct", "predicted", "reached", "by the clock", "inside")
 
 
-def render(outcomes: Sequence[Outcome], repeats: int, took_s: float) -> str:
+def render(outcomes: Sequence[Outcome], repeats: int, took_s: float, load_before: float) -> str:
     rows = [HEAD, tuple("---" for _ in HEAD), *(_row(one) for one in outcomes)]
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return "\n\n".join(
-        ["# Zoo: known causes, first findings, gains", _legend(repeats), table, totals(outcomes), machine(took_s)]
+        [
+            "# Zoo: known causes, first findings, gains",
+            _legend(repeats),
+            table,
+            totals(outcomes),
+            machine(took_s, load_before),
+        ]
     )
 
 
@@ -38,11 +44,12 @@ def totals(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def machine(took_s: float) -> str:
+def machine(took_s: float, load_before: float) -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"{_cpu_model()}, {cpu_budget():g} CPUs, no GPU; {platform.system()} {platform.release()}, "
-        f"Python {platform.python_version()}, {versions}; load average at the end {os.getloadavg()[0]:.1f}; "
+        f"Python {platform.python_version()}, {versions}; load average before {load_before:.1f}, "
+        f"at the end {os.getloadavg()[0]:.1f}; "
         f"{took_s / 60:.1f} minutes."
     )
 

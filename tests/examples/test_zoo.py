@@ -53,7 +53,7 @@ def test_another_first_finding_is_wrong_even_when_the_expected_one_follows():
 
 def test_a_finding_on_a_healthy_run_is_counted_as_a_false_alarm():
     healthy = {**CASE, "name": "lightning-healthy", "expects": None}
-    text = render([outcome(healthy, [answer(100, ("FW103", None, None))], [])], 1, 60.0)
+    text = render([outcome(healthy, [answer(100, ("FW103", None, None))], [])], 1, 60.0, 0.2)
     assert "False alarms on healthy runs: 1 of 1" in text
 
 
