@@ -137,6 +137,8 @@ def computes(case: Case, work_ms: float) -> bool | None:
     if used is None or times is None:
         return None
     training_ms = TRAINING_CPU_SHARE * times.rest_ms if case.facts.run.device_kind == "cpu" else 0.0
+    # A batch is made per step: calls that hold each other up (the interpreter's lock) count their waiting twice.
+    work_ms = min(work_ms, times.step_ms)
     if used * times.step_ms >= COMPUTING_SHARE * work_ms + training_ms:
         return True
     return None if crowded(case) else False

@@ -15,6 +15,11 @@ PY_FUNCTION = stage("ParallelMap", 120.0, python=True, parallelism=-1, paralleli
 FIRES = {
     "a py_function": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=COMPUTES),
     "serial as well": case(window(80, 60), tf=python(stage("Map", 70.0, python=True)), host_facts=COMPUTES),
+    "calls that wait for the lock, counted one behind the other": case(
+        window(27, 16),
+        tf=python(stage("ParallelMap", 43.6, python=True, parallelism=-1, parallelism_now=1)),
+        host_facts=host(cpu_used=0.87),
+    ),
     "from_generator": case(
         window(80, 60),
         tf=tf_data(stage("FromGenerator", 70.0, python=True), stage("Batch", 1.0), AHEAD),
