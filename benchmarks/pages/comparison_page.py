@@ -8,14 +8,14 @@ from benchmarks.pages.features import ALSO, BETTER, FEATURES, TOOLS
 from benchmarks.pages.markdown import machine_line, page, table
 from benchmarks.pages.overhead_tables import base_line, overhead_table
 from benchmarks.pages.results_page import FRAMEWORKS, accuracy_groups
-from benchmarks.targets import added_us
+from benchmarks.targets import EMPTY, OURS, added
 
 HEAD = """# feedwatch and what you could use instead
 
 The table of features is read from the sources of the versions named. The figures are made by `make bench` and not
 edited by hand; all of them are in [benchmarks/RESULTS.md](../benchmarks/RESULTS.md)."""
 
-NO_TOOLS = ("empty callback", "feedwatch")
+CLOCK = "median_wall_us"  # the usual step: few pairs are enough to tell tools apart
 
 
 def comparison_page(results: Mapping[str, Any]) -> str:
@@ -45,12 +45,12 @@ def cheaper_tools(parts: Mapping[str, Any]) -> list[str]:
 
 
 def _cheaper_in(sizes: Mapping[str, Any], where: str) -> list[str]:
-    ours = added_us(sizes)
-    rivals = {name: added_us(sizes, name) for name in sizes["variants"] if name not in NO_TOOLS}
+    ours = added(sizes, OURS, CLOCK)
+    rivals = {name: added(sizes, name, CLOCK) for name in sizes["variants"] if name not in (OURS, EMPTY)}
     return [
-        f"- {where}: {name} adds {added:+.1f} µs per step, feedwatch {ours:+.1f} µs."
-        for name, added in rivals.items()
-        if added < ours
+        f"- {where}: {name} adds {rival.text()} per step, feedwatch {ours.text()}."
+        for name, rival in rivals.items()
+        if rival.value < ours.value
     ]
 
 

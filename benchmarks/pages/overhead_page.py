@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.pages.markdown import machine_line, page, table
 from benchmarks.pages.overhead_tables import base_line, overhead_table, said_line
-from benchmarks.pages.results_page import FRAMEWORKS
+from benchmarks.pages.results_page import FRAMEWORKS, NOISE, bold
 from benchmarks.targets import targets
 
 HEAD = """# What feedwatch costs
@@ -33,8 +33,8 @@ def overhead_page(results: Mapping[str, Any]) -> str:
 
 
 def _promises(results: Mapping[str, Any]) -> str:
-    rows = [[each.what, each.goal, each.measured, "met" if each.met else "**not met**"] for each in targets(results)]
-    return "## Promised and measured\n\n" + table(("", "promised", "measured", ""), rows)
+    rows = [[each.what, each.goal, each.measured, bold(each.verdict)] for each in targets(results)]
+    return "\n\n".join(["## Promised and measured", NOISE, table(("", "promised", "measured", ""), rows)])
 
 
 def _tables(parts: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,11 @@ HEAD = """# Benchmark results
 
 Made by `make bench` from `benchmarks/results.json`; not edited by hand. Overhead is measured in pairs: a fit with and a
 fit without, side by side in one process, in turns who is first. Figures are medians of the paired differences, with
-their quartiles in brackets."""
+their quartiles in brackets. The usual step is a fit's median; its mean holds what happens now and then as well."""
+
+NOISE = """\
+± is one standard error of the median; *undecided* means that the distance to the goal is smaller than that. Lightning
+is judged by the CPU time of the training thread, Keras by the wall clock."""
 
 FRAMEWORKS = {"keras": "Keras on TensorFlow", "lightning": "Lightning"}
 
@@ -33,8 +37,12 @@ def results_page(results: Mapping[str, Any]) -> str:
 
 
 def _targets(results: Mapping[str, Any]) -> str:
-    rows = [[each.what, each.goal, each.measured, "met" if each.met else "**not met**"] for each in targets(results)]
-    return "## Targets\n\n" + table(("", "goal", "measured", ""), rows)
+    rows = [[each.what, each.goal, each.measured, bold(each.verdict)] for each in targets(results)]
+    return "\n\n".join(["## Targets", NOISE, table(("", "goal", "measured", ""), rows)])
+
+
+def bold(verdict: str) -> str:
+    return verdict if verdict == "met" else f"**{verdict}**"
 
 
 def _overhead(parts: Mapping[str, Any], key: str, name: str) -> str:

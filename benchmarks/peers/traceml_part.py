@@ -81,7 +81,7 @@ def main(effort: Effort) -> dict[str, Any]:
             scenes = [*SCENES[:1], *extras("slow copy")[:1]] if effort.quick else [*SCENES, *extras("slow copy")]
             return {
                 "version": environment.version("traceml-ai"),
-                "overhead": overhead(launcher, effort.rounds(4), effort.steps(500)),
+                "overhead": overhead(launcher, effort.rounds(4), effort.steps(150)),
                 "scenes": [observe(launcher, scene, 0.5 if effort.quick else 2.0) for scene in scenes],
             }
     except Unavailable as reason:
