@@ -17,6 +17,8 @@ CORE_WAIT_SHARE: Final = 0.2
 OTHERS_SHARE: Final = 0.25
 # Work that computes burns about as much CPU time as it takes; work that waits burns next to none.
 COMPUTING_SHARE: Final = 0.7
+# What two that both want a CPU get of it.
+CROWDED_SHARE: Final = 0.5
 # A training step on a CPU device computes for a quarter of its time at least; on another device its thread may sleep.
 TRAINING_CPU_SHARE: Final = 0.25
 
@@ -139,9 +141,11 @@ def computes(case: Case, work_ms: float) -> bool | None:
     training_ms = TRAINING_CPU_SHARE * times.rest_ms if case.facts.run.device_kind == "cpu" else 0.0
     # A batch is made per step: calls that hold each other up (the interpreter's lock) count their waiting twice.
     work_ms = min(work_ms, times.step_ms)
-    if used * times.step_ms >= COMPUTING_SHARE * work_ms + training_ms:
-        return True
-    return None if crowded(case) else False
+    burnt_ms, needed_ms = used * times.step_ms, COMPUTING_SHARE * work_ms + training_ms
+    if not crowded(case):
+        return burnt_ms >= needed_ms
+    # Who shares the CPUs gets them half of the time: less than that proves nothing either way.
+    return True if burnt_ms >= needed_ms * CROWDED_SHARE else None
 
 
 def one_lane_load_ms(case: Case, times: StepTimes) -> float | None:
