@@ -22,13 +22,14 @@ class Machine:
         self._note = note
         self._clock = clock
         self._host = HostProbe()
-        self._next_ns = 0
+        self._sampled_ns = 0
+        self._pause_s = FIRST_SAMPLE_SECONDS
         self._nvml = NvmlProbe(_index(run.device)) if run.device_kind == "cuda" else None
 
     def start(self) -> Mapping[str, Any]:
         """What is known at once (CPU budget, memory); use is known from the second sample on."""
         first = self._host.sample()
-        self._next_ns = self._clock.now_ns() + int(FIRST_SAMPLE_SECONDS * 1e9)
+        self._sampled_ns = self._clock.now_ns()
         if self._nvml is not None:
             self._nvml.start()
         return {"host": first}
@@ -36,14 +37,18 @@ class Machine:
     def read(self) -> Mapping[str, Any]:
         seen: dict[str, Any] = {}
         now_ns = self._clock.now_ns()
-        if now_ns >= self._next_ns:
-            self._next_ns = now_ns + int(SAMPLE_SECONDS * 1e9)
+        if now_ns - self._sampled_ns >= self._pause_s * 1e9:
+            self._sampled_ns, self._pause_s = now_ns, SAMPLE_SECONDS
             seen["host"] = self._host.sample()
         if self._nvml is not None:
             seen["device"] = self._nvml.facts()  # None again when the GPU is lost: unknown, not the last known
             for note in self._nvml.notes:
                 self._note(note)
         return seen
+
+    def ending(self) -> None:
+        """A short run is better described by its end than by its start, which is full of imports and tracing."""
+        self._pause_s = FIRST_SAMPLE_SECONDS
 
     def stop(self) -> None:
         if self._nvml is not None:

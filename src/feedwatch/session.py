@@ -121,6 +121,7 @@ class Session:
         if self._closed:
             return
         self._closed = True
+        self._machine.ending()
         self.recorder.hand_over()
         self._desk.status = status
         # An empty slice is the end mark: the last digest sees the final status.

@@ -13,6 +13,8 @@ from feedwatch.model.report import Report, Status
 from feedwatch.model.verdict import Bound
 from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
 
+NOTHING = "Nothing to change."
+NO_RULE = "No rule knows a change that would help here."
 _STYLES = {
     Bound.INPUT: "red",
     Bound.TRANSFER: "yellow",
@@ -30,7 +32,7 @@ def print_report(report: Report, console: Console) -> None:
     for number, finding in enumerate(report.findings, start=1):
         console.print(finding_panel(number, finding))
     if not report.findings and report.verdict.bound is not Bound.UNKNOWN:
-        console.print("Nothing to change.")
+        console.print(NOTHING if report.verdict.bound is Bound.COMPUTE else NO_RULE)
     for note in report.self_cost.notes:
         console.print(f"[dim]not measured: {escape(note)}[/dim]")
 

@@ -3,6 +3,7 @@
 from feedwatch.model.finding import Finding, Gain
 from feedwatch.model.phases import PHASES
 from feedwatch.model.report import Report
+from feedwatch.model.verdict import Bound
 from feedwatch.report.json_form import clean
 from feedwatch.report.wording import amount, gain_text, milliseconds, percent
 
@@ -17,7 +18,8 @@ def render_markdown(report: Report) -> str:
     for number, finding in enumerate(report.findings[:MAX_FINDINGS], start=1):
         lines += ["", *_finding(number, finding)]
     if not report.findings:
-        lines += ["", "Nothing to change."]
+        healthy = verdict.bound is Bound.COMPUTE
+        lines += ["", "Nothing to change." if healthy else "No rule knows a change that would help here."]
     return "\n".join(lines)
 
 

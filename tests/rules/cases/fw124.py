@@ -36,7 +36,7 @@ SILENT = {
 }
 UNKNOWN = {
     "others fill the machine": case(
-        window(80, 60), tf=python(PY_FUNCTION), host_facts=host(cpu_used=0.3, machine_cpu_share=1.0)
+        window(80, 60), tf=python(PY_FUNCTION), host_facts=host(cpu_used=0.2, machine_cpu_share=1.0)
     ),
     "CPU use not measured": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=host(cpu_used=None)),
     "no stage times": case(window(80, 60), tf=python(stage("Map", python=True)), host_facts=COMPUTES),
