@@ -59,11 +59,9 @@ def read_model(proto: Any) -> Model | None:
 
 
 def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) -> ModelStage:
-    busy_ns = float(node.processing_time) + sum(_tree_ns(proto, child) for child in nested)
     if any(plain_name(child.name) == "FromGenerator" for child in nested):
         op = "FromGenerator"
-    known = node.num_elements > 0 and not (op in NESTING and not nested)  # at its end the inner ones are gone
-    each_ms = busy_ns / node.num_elements / 1e6 if known else None
+    each_ms = _ms_per_element(proto, node, op, nested)
     values = {parameter.name: parameter for parameter in node.parameters}
     parallelism, size = values.get("parallelism"), values.get("buffer_size")
     ordered = values.get("deterministic")
@@ -82,8 +80,22 @@ def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) 
     )
 
 
+def _ms_per_element(proto: Any, node: Any, op: str, nested: list[Any]) -> float | None:
+    """Of the stage itself and of what it opens. Iterators that were read to the end are gone from the model, with
+    their time and their elements: the open ones are asked for both.
+    """
+    if node.num_elements <= 0 or (op in NESTING and not nested):
+        return None
+    own_ms = float(node.processing_time) / node.num_elements / 1e6
+    if not nested:
+        return own_ms
+    elements = sum(int(child.num_elements) for child in nested)
+    inner_ns = sum(_tree_ns(proto, child) for child in nested)
+    return own_ms + inner_ns / elements / 1e6 if elements > 0 else None
+
+
 def _tree_ns(proto: Any, node: Any) -> float:
-    """A nested iterator and all below it; iterators of files that were read to the end are still listed."""
+    """A nested iterator and all below it."""
     below = sum(_tree_ns(proto, proto.nodes[key]) for key in node.inputs if key in proto.nodes)
     return float(node.processing_time) + below
 
