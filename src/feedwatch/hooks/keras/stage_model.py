@@ -86,7 +86,7 @@ def _ms_per_element(proto: Any, node: Any, op: str, nested: list[Any]) -> float 
     """
     if node.num_elements <= 0 or (op in NESTING and not nested):
         return None
-    own_ms = float(node.processing_time) / node.num_elements / 1e6
+    own_ms: float = float(node.processing_time) / node.num_elements / 1e6
     if not nested:
         return own_ms
     elements = sum(int(child.num_elements) for child in nested)
