@@ -1,5 +1,6 @@
 """Real profilers on the CPU: windows run, are read and answer "no device data"; the user's own profiler stays whole."""
 
+import gc
 import json
 import os
 import subprocess
@@ -43,6 +44,7 @@ def check_a_blind_window(windows, notes):
 @pytest.fixture
 def torch_loop():
     torch = pytest.importorskip("torch")
+    gc.collect()  # profilers of other tests, dead but not yet collected, would keep ours from starting
     model = torch.nn.Linear(8, 2)
     data = torch.utils.data.TensorDataset(torch.zeros(200, 8))
     loader = torch.utils.data.DataLoader(data, batch_size=4)
