@@ -5,6 +5,7 @@ All of it dies with the objects that `fit` made for itself; the end hook only ta
 
 import weakref
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import keras
@@ -21,7 +22,8 @@ NOT_FOUND = "input wait: no iterator of this fit could be timed"
 
 def attach(watch: Watch, fit: Fit | None, callback: Any, model: Any) -> None:
     if fit is not None:
-        watch.released = when_released(fit.callback_list, watch.guarded_close)
+        noticed = partial(getattr, watch.source, "ended", None)
+        watch.released = when_released(fit.callback_list, watch.guarded_close, noticed)
         _time_callbacks(watch, fit, callback)
         if fit.epoch_iterator is not None:
             _time_fetches(watch, fit.epoch_iterator)

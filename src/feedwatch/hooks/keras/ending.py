@@ -51,12 +51,17 @@ def unobserve(epoch_iterator: Any) -> None:
     vars(epoch_iterator).pop(_SHADOW, None)
 
 
-def when_released(callback_list: Any, tell: Callable[[Status], None]) -> "weakref.ref[Any]":
-    """`fit`'s callback list dies with its frame. Keras' traceback filter lets go of it while the error is handled."""
+def when_released(
+    callback_list: Any, tell: Callable[[Status], None], noticed: Callable[[], Status | None] = lambda: None
+) -> "weakref.ref[Any]":
+    """`fit`'s callback list dies with its frame. Keras' traceback filter lets go of it while the error is handled.
+
+    Where the traceback keeps the frame longer, what a fetch `noticed` on its way tells how the run ended.
+    """
 
     def released(_: Any) -> None:
         error = sys.exc_info()[1]
-        tell(Status.INTERRUPTED if error is None else status_of(error))
+        tell(noticed() or Status.INTERRUPTED if error is None else status_of(error))
 
     return weakref.ref(callback_list, released)
 

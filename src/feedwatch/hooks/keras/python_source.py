@@ -8,14 +8,16 @@ from feedwatch.guard import Guard
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.batch_facts import batch_facts
 from feedwatch.hooks.keras.batch_shape import leading_size
+from feedwatch.hooks.keras.ending import status_of
 from feedwatch.hooks.keras.fetch_sources import FetchLog
 from feedwatch.model.facts import BatchFacts
+from feedwatch.model.report import Status
 
 _guard = Guard("the look at the first batch")
 
 
 class TimedPythonIterator:
-    __slots__ = ("_asked", "_iterator", "_log", "_now_ns", "show")
+    __slots__ = ("_asked", "_failed", "_iterator", "_log", "_now_ns", "show")
 
     def __init__(
         self,
@@ -23,11 +25,13 @@ class TimedPythonIterator:
         log: Callable[[Fetch], None],
         asked: Callable[[int], None],
         now_ns: Callable[[], int] = time.perf_counter_ns,
+        failed: Callable[[BaseException], None] = lambda _: None,
     ) -> None:
         self._iterator = iterator
         self._log = log
         self._asked = asked
         self._now_ns = now_ns
+        self._failed = failed
         self.show: Callable[[Any], None] | None = None  # called with the first batch
 
     def __iter__(self) -> "TimedPythonIterator":
@@ -36,7 +40,13 @@ class TimedPythonIterator:
     def __next__(self) -> Any:
         asked_ns = self._now_ns()
         self._asked(asked_ns)
-        batch = next(self._iterator)  # StopIteration and the user's own errors pass through untouched
+        try:
+            batch = next(self._iterator)
+        except StopIteration:
+            raise
+        except BaseException as error:  # the user's own: noticed, and passed on untouched
+            self._failed(error)
+            raise
         self._log(Fetch(asked_ns, self._now_ns(), leading_size(batch)))
         if self.show is not None:
             show, self.show = self.show, None
@@ -61,12 +71,16 @@ class PythonSource:
         self._batch: BatchFacts | None = None
         self._fetches = 0
         self._fetch_ns = 0
+        self.ended: Status | None = None  # how the user's data ended the run, if they did
 
     def wrap(self, iterator: Any) -> Any:
-        twin = TimedPythonIterator(iterator, self._take, self._asked)
+        twin = TimedPythonIterator(iterator, self._take, self._asked, failed=self._note_end)
         if self._batch is None:
             twin.show = self._first_batch
         return twin
+
+    def _note_end(self, error: BaseException) -> None:
+        self.ended = status_of(error)
 
     def _take(self, fetch: Fetch) -> None:
         self._log.append(fetch)
