@@ -7,6 +7,7 @@ from typing import Any
 from feedwatch.demo.photos import decode, make_photos
 from feedwatch.demo.quiet import quiet_stderr
 from feedwatch.demo.story import Tick
+from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -26,11 +27,11 @@ class KerasChapter:
         self.steps = PHOTOS // BATCH * epochs
         self._photos: Any = None
 
-    def train(self, log_dir: Path, applied: str | None, tick: Tick) -> Report | None:
+    def train(self, log_dir: Path, applied: Finding | None, tick: Tick) -> Report | None:
         from feedwatch.keras import FeedWatch
 
         watch = FeedWatch(log_dir, console=False)
-        fit(self._data(applied), self._epochs, [watch, _Ticker(tick)])
+        fit(self._data(None if applied is None else applied.code), self._epochs, [watch, _Ticker(tick)])
         return watch.report
 
     def _data(self, applied: str | None) -> Any:

@@ -11,6 +11,7 @@ import torch
 
 from feedwatch.demo.photos import CLASSES, SIDE, Photo, decode, make_photos, normalise
 from feedwatch.demo.story import Tick
+from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
 
 PHOTOS, BATCH, EPOCHS = 640, 16, 4
@@ -56,7 +57,7 @@ class LightningChapter:
         self.steps = PHOTOS // BATCH * epochs
         self._photos = make_photos(64)
 
-    def train(self, log_dir: Path, applied: str | None, tick: Tick) -> Report | None:
+    def train(self, log_dir: Path, applied: Finding | None, tick: Tick) -> Report | None:
         from feedwatch.lightning import FeedWatch
 
         watch = FeedWatch(log_dir, console=False)
@@ -64,8 +65,10 @@ class LightningChapter:
         report: Report | None = watch.report
         return report
 
-    def loader(self, applied: str | None) -> Any:
-        background = {"num_workers": 2, "persistent_workers": True} if applied == "FW101" else {}
+    def loader(self, applied: Finding | None) -> Any:
+        background: dict[str, Any] = {}
+        if applied is not None and applied.code == "FW101":
+            background = {"num_workers": int(applied.evidence["workers_advised"]), "persistent_workers": True}
         return torch.utils.data.DataLoader(PhotoFolder(self._photos), batch_size=BATCH, shuffle=True, **background)
 
 

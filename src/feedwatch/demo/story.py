@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
 from feedwatch.report.console import finding_panel, print_head
 from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
@@ -23,8 +24,8 @@ class Chapter(Protocol):
     title: str
     steps: int
 
-    def train(self, log_dir: Path, applied: str | None, tick: Tick) -> Report | None:
-        """Train with the fix of rule `applied` (None: as the careless user wrote it)."""
+    def train(self, log_dir: Path, applied: Finding | None, tick: Tick) -> Report | None:
+        """Train with the fix of this finding, in its own numbers (None: as the careless user wrote it)."""
         ...
 
 
@@ -45,7 +46,7 @@ def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
     finding = before.findings[0]
     print_head(before, console)
     console.print(finding_panel(1, finding))
-    after = _train(chapter, log_dir / "after", finding.code, f"the same with {finding.code} applied", console)
+    after = _train(chapter, log_dir / "after", finding, f"the same with {finding.code} applied", console)
     if after is None:
         return None
     outcome = Outcome(before, after, gain_text(finding.gain), speedup(before, after))
@@ -79,7 +80,7 @@ def comparison(outcome: Outcome) -> Table:
     return table
 
 
-def _train(chapter: Chapter, log_dir: Path, applied: str | None, what: str, console: Console) -> Report | None:
+def _train(chapter: Chapter, log_dir: Path, applied: Finding | None, what: str, console: Console) -> Report | None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(escape(what), total=chapter.steps)
