@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import psutil
 
@@ -22,7 +23,7 @@ class HostProbe:
         self._process = psutil.Process(pid)
         self._budget = cpu_budget()
         self._last_s: float | None = None
-        self._last_cpu_s: dict[int, float] = {}
+        self._last_cpu_s: float | None = None
         self._last_machine: tuple[float, float, float] | None = None
 
     def sample(self) -> HostFacts:
@@ -39,28 +40,35 @@ class HostProbe:
         self._last_s, self._last_cpu_s, self._last_machine = now_s, cpu_s, machine
         return facts
 
-    def _cpus_used(self, now_s: float, cpu_s: dict[int, float]) -> float | None:
-        if self._last_s is None or now_s <= self._last_s:
+    def _cpus_used(self, now_s: float, cpu_s: float | None) -> float | None:
+        if self._last_s is None or self._last_cpu_s is None or cpu_s is None:
             return None
-        # Only processes seen both times: a worker that ended takes its past with it.
-        grown_s = sum(
-            max(0.0, used_s - self._last_cpu_s[pid]) for pid, used_s in cpu_s.items() if pid in self._last_cpu_s
-        )
-        return grown_s / (now_s - self._last_s)
+        # A child that nobody waits for (SIGCHLD ignored) takes its past with it: then nothing is known.
+        if now_s <= self._last_s or cpu_s < self._last_cpu_s:
+            return None
+        return (cpu_s - self._last_cpu_s) / (now_s - self._last_s)
 
-    def _family_cpu_s(self) -> dict[int, float]:
+    def _family_cpu_s(self) -> float | None:
+        """CPU seconds so far of this process and all its children, the ended ones included.
+
+        A worker that ends hands its CPU time on to the process that waits for it: a sample taken right after training,
+        when the workers are gone, still counts what they burnt.
+        """
         try:
-            family = [self._process, *self._process.children(recursive=True)]
+            used_s = _cpu_s(self._process)
+            children = self._process.children(recursive=True)
         except (psutil.Error, OSError):
-            family = [self._process]
-        used: dict[int, float] = {}
-        for process in family:
-            try:
-                times = process.cpu_times()
-            except (psutil.Error, OSError):  # it ended between the two calls
-                continue
-            used[process.pid] = times.user + times.system
-        return used
+            return None
+        for child in children:
+            with suppress(psutil.Error, OSError):  # it ended between the two calls
+                used_s += _cpu_s(child)
+        return used_s
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    ended_s = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+    return float(times.user + times.system + ended_s)
 
 
 def _machine_times() -> tuple[float, float, float] | None:

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import psutil
 import pytest
 
@@ -16,21 +19,31 @@ def test_the_first_sample_knows_no_use_but_knows_the_budget():
 def test_cpu_use_is_cpu_seconds_over_wall_seconds(monkeypatch):
     now = [0.0]
     probe = HostProbe(clock_s=lambda: now[0])
-    seconds = iter([{1: 10.0, 2: 5.0}, {1: 12.0, 2: 6.0}])
+    seconds = iter([15.0, 18.0])
     monkeypatch.setattr(probe, "_family_cpu_s", lambda: next(seconds))
     probe.sample()
     now[0] = 2.0
     assert probe.sample().cpu_used == pytest.approx(1.5)
 
 
-def test_a_worker_that_ended_or_began_takes_nothing_away(monkeypatch):
+def test_a_worker_that_began_and_ended_between_two_samples_is_counted():
     now = [0.0]
     probe = HostProbe(clock_s=lambda: now[0])
-    seconds = iter([{1: 10.0, 2: 500.0}, {1: 11.0, 3: 70.0}])
+    probe.sample()
+    burns = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-c", burns], check=True)
+    now[0] = 1.0
+    assert probe.sample().cpu_used >= 0.28
+
+
+def test_cpu_time_that_went_away_with_its_process_is_unknown(monkeypatch):
+    now = [0.0]
+    probe = HostProbe(clock_s=lambda: now[0])
+    seconds = iter([500.0, 70.0])
     monkeypatch.setattr(probe, "_family_cpu_s", lambda: next(seconds))
     probe.sample()
     now[0] = 1.0
-    assert probe.sample().cpu_used == pytest.approx(1.0)
+    assert probe.sample().cpu_used is None
 
 
 def test_machine_share_and_iowait_come_from_the_difference(monkeypatch):
@@ -67,4 +80,4 @@ def test_a_vanished_process_gives_unknown_parts_not_an_error(monkeypatch):
     monkeypatch.setattr(probe._process, "children", gone)
     monkeypatch.setattr(probe._process, "cpu_times", gone)
     probe.sample()
-    assert probe.sample().cpu_used in (None, 0.0)
+    assert probe.sample().cpu_used is None
