@@ -4,7 +4,6 @@ import dataclasses
 import enum
 import json
 import tempfile
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,27 +28,26 @@ def run(case: ZooCase, fix: Advised | None, answer: Path) -> None:
     warnings.simplefilter("ignore")  # the frameworks' own hints about workers and shuffling
     kept = _keep_last_case()
     with tempfile.TemporaryDirectory(prefix="feedwatch-zoo-") as log_dir:
-        report, ends, done_s = _trained(case, fix, log_dir)
+        report, watch = _trained(case, fix, log_dir)
     from feedwatch.report.json_form import to_json
 
     value = {
         "report": to_json(report),
-        "step_ms": _step_ms(ends),
-        "run_s": done_s - ends[0][0],
+        "step_ms": _step_ms(watch.ends),
+        "run_s": watch.ends[-1][-1] - watch.began_s,
         "facts": _plain(kept[-1]) if kept else None,
     }
     answer.write_text(json.dumps(value))
 
 
-def _trained(case: ZooCase, fix: Advised | None, log_dir: str) -> tuple[Any, list[list[float]], float]:
+def _trained(case: ZooCase, fix: Advised | None, log_dir: str) -> tuple[Any, Any]:
     if case.framework == "keras":
         from benchmarks.zoo.keras_parts import one_thread, train
 
         one_thread()
     else:
         from benchmarks.zoo.lightning_parts import train
-    report, ends = train(case.build(fix), log_dir)
-    return report, ends, time.perf_counter()
+    return train(case.build(fix), log_dir)
 
 
 def _step_ms(ends: list[list[float]]) -> float:

@@ -1,4 +1,4 @@
-"""What the Keras cases are made of: JPEGs and records that take real work, a net of a chosen size."""
+"""What the Keras cases are made of: JPEGs and records that take real work, a net, a device that takes a chosen time."""
 
 import tempfile
 import time
@@ -11,10 +11,12 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.data.experimental.ops import testing
 
 CLASSES = 10
 FEATURES = 256
 WIDTH = 384
+SLIM = 16  # of a net that leaves all computing to its device
 BATCH = 16
 AUTOTUNE = tf.data.AUTOTUNE
 
@@ -22,7 +24,8 @@ AUTOTUNE = tf.data.AUTOTUNE
 @dataclass
 class Plan:
     data: Any
-    rounds: int = 10  # of the net's hidden layer: 5 ms per step with 16 samples, one thread
+    device_ms: float = 8.0  # of every step, on a device that is not there; 0: all of the step is computed here
+    rounds: int = 1  # of the net's hidden layer, on the CPU: half a millisecond each with 16 samples
     epochs: int = 2
     batch_size: int | None = None  # for arrays only
     steps_per_epoch: int | None = None  # for endless data only
@@ -40,7 +43,11 @@ class Stopwatch(keras.callbacks.Callback):
 
     def __init__(self) -> None:
         super().__init__()
+        self.began_s = 0.0
         self.ends: list[list[float]] = []  # of the batches, by epoch
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.began_s = time.perf_counter()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self.ends.append([])
@@ -49,22 +56,45 @@ class Stopwatch(keras.callbacks.Callback):
         self.ends[-1].append(time.perf_counter())
 
 
-def net(rounds: int) -> Any:
+class Device(keras.layers.Layer):
+    """Takes its time as an accelerator does: the step waits for it, no CPU computes and no Python runs meanwhile.
+
+    tf.data has the only operation of TensorFlow that sleeps.
+    """
+
+    def __init__(self, takes_ms: float) -> None:
+        super().__init__()
+        as_written = tf.data.Options()
+        as_written.experimental_optimization.apply_default_optimizations = False  # no sleeping ahead
+        as_written.autotune.enabled = False
+        naps = tf.data.Dataset.range(1).repeat().apply(testing.sleep(int(1000 * takes_ms)))
+        self._naps = iter(naps.with_options(as_written))
+
+    def call(self, state: Any) -> Any:
+        with tf.control_dependencies([state]):
+            nap = self._naps.get_next()
+        with tf.control_dependencies([nap]):
+            return tf.identity(state)
+
+
+def net(rounds: int, device_ms: float) -> Any:
     """One hidden layer, used over and over: as much computing as asked for, in little memory."""
     features = keras.Input((FEATURES,))
     hidden = keras.layers.Dense(WIDTH, activation="tanh", name="hidden")
-    state = keras.layers.Dense(WIDTH)(features)
+    state = keras.layers.Dense(WIDTH if rounds else SLIM)(features)
     for _ in range(rounds):
         state = hidden(state)
+    if device_ms:
+        state = Device(device_ms)(state)
     return keras.Model(features, keras.layers.Dense(CLASSES)(state))
 
 
-def train(plan: Plan, log_dir: str) -> tuple[Any, list[list[float]]]:
-    """The report, and the times at which batches ended."""
+def train(plan: Plan, log_dir: str) -> tuple[Any, Stopwatch]:
+    """The report, and the script's own clock."""
     from feedwatch.keras import FeedWatch
 
     keras.utils.set_random_seed(1)
-    model = net(plan.rounds)
+    model = net(plan.rounds, plan.device_ms)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.SGD(0.001), loss, **{"jit_compile": False, **plan.compiled})
     watch, stopwatch = FeedWatch(log_dir, console=False), Stopwatch()
@@ -77,7 +107,7 @@ def train(plan: Plan, log_dir: str) -> tuple[Any, list[list[float]]]:
         verbose=0,
         callbacks=[watch, stopwatch, *plan.callbacks],
     )
-    return watch.report, stopwatch.ends
+    return watch.report, stopwatch
 
 
 @cache

@@ -27,17 +27,17 @@ def background(workers: float = 2, **more: Any) -> dict[str, Any]:
 
 @case(None, "two workers make a batch in a fifth of the step")
 def healthy_workers(_: Advised | None) -> Plan:
-    return Plan(DataLoader(Photos(BATCH * 45, side=48), **background()), rounds=110)
+    return Plan(DataLoader(Photos(BATCH * 45, side=48), **background()), device_ms=30)
 
 
 @case(None, "tensors in memory, indexed batch by batch")
 def healthy_in_memory(_: Advised | None) -> Plan:
-    return Plan(_whole_batches(rows=40_000), rounds=2)
+    return Plan(_whole_batches(rows=40_000), device_ms=0, rounds=2)
 
 
 @case(None, "no workers, but items cost next to nothing against the step")
 def healthy_compute_bound(_: Advised | None) -> Plan:
-    return Plan(DataLoader(Photos(BATCH * 80, side=12), batch_size=BATCH))
+    return Plan(DataLoader(Photos(BATCH * 80, side=12), batch_size=BATCH), device_ms=0, rounds=45)
 
 
 # -- one cause each -----------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def shallow_prefetch(fix: Advised | None) -> Plan:
 def in_memory_items(fix: Advised | None) -> Plan:
     rows = 60_000
     loader = DataLoader(_table(rows), batch_size=256, shuffle=True) if fix is None else _whole_batches(rows)
-    return Plan(loader, rounds=0)
+    return Plan(loader, device_ms=2, rounds=0)
 
 
 @case("FW107", "a collate function that goes through the numbers one by one")
@@ -96,7 +96,7 @@ def slow_collate(fix: Advised | None) -> Plan:
 def number_by_number(items: list[tuple[Any, int]]) -> tuple[Any, Any]:
     """As it is written when padding, clipping and scaling are added one after the other."""
     rows = [[float(number) for number in features] for features, _ in items]
-    for change in (abs, math.sqrt, math.tanh, math.exp) * 10:
+    for change in (abs, math.sqrt, math.tanh, math.exp) * 25:
         rows = [[change(number) for number in row] for row in rows]
     return torch.tensor(rows), torch.tensor([label for _, label in items])
 
@@ -116,7 +116,7 @@ class Stragglers(Photos):
 def straggling_items(fix: Advised | None) -> Plan:
     photos = Stragglers(2 * 75, side=48)
     photos.large_rounds = photos.large_rounds if fix is None else 0
-    return Plan(DataLoader(photos, **background(1, batch_size=2)), rounds=80)
+    return Plan(DataLoader(photos, **background(1, batch_size=2)))
 
 
 class Folders(IterableDataset):

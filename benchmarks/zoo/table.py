@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.zoo.verdicts import Outcome
+from benchmarks.zoo.verdicts import MORE_TURNS, Outcome
 from feedwatch.probe.cpu_budget import cpu_budget
 
 PACKAGES = ("tensorflow", "keras", "torch", "lightning", "numpy")
@@ -57,7 +57,9 @@ def machine(took_s: float, load_before: float) -> str:
 def _legend(repeats: int) -> str:
     return (
         f"Every training ran {repeats} × as it is and {repeats} × with the advised fix, in turns, each in a process of "
-        "its own; figures are medians. Reached is the ratio of feedwatch's samples per second (for FW104, FW113, FW128 "
+        f"its own, and up to {repeats + MORE_TURNS} × where the turns disagreed; figures are medians. In cases that "
+        "wait for data the step is a small net and a sleep in place of an accelerator: the CPUs belong to loading, as "
+        "they do beside a GPU. Reached is the ratio of feedwatch's samples per second (for FW104, FW113, FW128 "
         "and FW308 of the run's wall time); by the clock is the same by the script's own clock. Made by `make zoo`."
     )
 

@@ -8,6 +8,9 @@ from typing import Any
 
 Answer = dict[str, Any]  # what child.py wrote
 Told = dict[str, Any]  # a case as the nursery tells it
+AGREED = 1.08
+# Turns that are added where the first ones disagree.
+MORE_TURNS = 2
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,14 @@ def outcome(case: Told, bad: Sequence[Answer], good: Sequence[Answer]) -> Outcom
         reached=reached,
         by_clock=by_clock,
     )
+
+
+def disagree(case: Told, bad: Sequence[Answer], good: Sequence[Answer]) -> bool:
+    """About the finding, or by gains that are further apart than a quiet machine makes them."""
+    if len({first_code(answer) for answer in bad}) > 1:
+        return True
+    turns = [outcome(case, [one], [other]).reached or 0.0 for one, other in zip(bad, good, strict=False)]
+    return len(turns) > 1 and max(turns) > AGREED * min(turns)
 
 
 def first_code(answer: Answer) -> str | None:

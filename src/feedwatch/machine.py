@@ -34,6 +34,12 @@ class Machine:
             self._nvml.start()
         return {"host": first}
 
+    def warm(self) -> bool:
+        """Tracing and imports are over: CPU use is counted from here. Once, on the sink's thread."""
+        self._host.sample()
+        self._sampled_ns = self._clock.now_ns()
+        return False
+
     def read(self) -> Mapping[str, Any]:
         seen: dict[str, Any] = {}
         now_ns = self._clock.now_ns()

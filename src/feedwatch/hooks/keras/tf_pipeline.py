@@ -3,7 +3,7 @@
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import tensorflow as tf
 
@@ -15,6 +15,9 @@ from feedwatch.hooks.keras.stage_model import Joined, Model, join, read_model, w
 from feedwatch.hooks.keras.stage_table import load, table
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, TfDataFacts
+
+# Four per second: after these seconds the windows' own looks are enough.
+EARLY_LOOKS: Final = 16
 
 NO_MODEL = "stage times: tf.data's autotuning is switched off for this pipeline, so it keeps no model of it"
 
@@ -33,12 +36,19 @@ class TfPipeline:
         self._facts: TfDataFacts | None = None
         self._live: weakref.ref[Any] | None = None
         self._joined: tuple[Joined, ...] | None = None  # from the last look at tf.data's model
+        self._early_looks = 0
 
     def iterator(self, iterator: Any) -> None:
         """The iterator that Keras reads from now (a new one every epoch)."""
         if self._joined is None and self._live is not None:
             self._look()  # a run shorter than a window: the old iterator is about to go
         self._live = weakref.ref(iterator)
+
+    def early_look(self) -> bool:
+        """A run of a second or two has no window before its iterator is at its end and has let go of its readers."""
+        self._look()
+        self._early_looks += 1
+        return self._early_looks < EARLY_LOOKS
 
     def batch_size(self) -> int | None:
         dataset = self._dataset()

@@ -4,7 +4,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.fetch_sources import FetchSource
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from feedwatch.probe.profile_session import ProfilerWindows
+
+# Soon after the first steps, then twice as long each time up to a window: what they tell is wanted early.
+FIRST_DRAIN_NS: Final = 50_000_000
 
 _now_ns = time.perf_counter_ns
 
@@ -53,8 +56,9 @@ class Watch:
         self.retraces = 0
         self._traces = -1
         self._thread = threading.get_ident()
-        self._drain_calls, self._drain_ns = drain_calls, drain_ns
-        self._drain_at_ns = _now_ns() + drain_ns
+        self._drain_calls, self._most_drain_ns = drain_calls, drain_ns
+        self._drain_ns = min(FIRST_DRAIN_NS, drain_ns)
+        self._drain_at_ns = _now_ns() + self._drain_ns
         self._begin_cost_ns = 0
         self.released: weakref.ref[Any] | None = None  # of fit's callback list: tells that fit is gone
 
@@ -170,6 +174,7 @@ class Watch:
             action()
         now_ns = _now_ns()
         self.cost.drain(now_ns - began_ns)
+        self._drain_ns = min(2 * self._drain_ns, self._most_drain_ns)
         self._drain_at_ns = now_ns + self._drain_ns
         own_ns = self.cost.ns_per_step(self.timeline.calls)
         if own_ns is not None:
