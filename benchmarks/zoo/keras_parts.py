@@ -136,6 +136,19 @@ def augment(photo: Any, label: Any) -> tuple[Any, Any]:
     return features * tf.random.uniform([], 0.8, 1.2), label
 
 
+def shrink(photo: Any, label: Any) -> tuple[Any, Any]:
+    """The same in every epoch."""
+    pixels = tf.image.convert_image_dtype(tf.io.decode_jpeg(photo, channels=3), tf.float32)
+    return tf.image.resize(pixels, (96, 96), antialias=True), label
+
+
+def jitter(pixels: Any, label: Any) -> tuple[Any, Any]:
+    """Another one in every epoch: what stays when the rest is cached."""
+    for _ in range(2):
+        pixels = tf.image.random_saturation(tf.image.random_hue(pixels, 0.05), 0.8, 1.2)
+    return tf.reshape(pixels, [96 * 96 * 3])[:FEATURES], label
+
+
 def rows(count: int) -> tuple[Any, Any]:
     random = np.random.default_rng(0)
     return random.random((count, FEATURES), np.float32), random.integers(0, CLASSES, count)

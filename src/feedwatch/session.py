@@ -141,6 +141,7 @@ class Session:
     # -- the sink's thread -----------------------------------------------------------------------
 
     def _digest(self, piece: Slice) -> None:
+        self._machine.paused |= bool(piece.gaps)
         for guard, reader in self._readers:
             patch = guard.run(reader)
             if patch:

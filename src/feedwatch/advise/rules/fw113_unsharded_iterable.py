@@ -36,11 +36,11 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     copies, times, wall_s = evidence.numbers["copies_per_item"], step_times(case), case.counts.wall_s
     if times is None or wall_s <= 0:
         return None
-    # Starting workers and the first step stay, however few batches follow.
+    # At worst starting workers and the first step stay as they are, however few batches follow.
     steps_share = min(1.0, case.counts.batches * times.step_ms / 1000 / wall_s)
-    saved = steps_share * (1 - 1 / copies)
+    saved = 1 - 1 / copies
     because = f"of an epoch, not of a step: every item is read, and trained on, {copies:.0f} times now"
-    return run_gain((saved, LEAST_SAVED * saved), because)
+    return run_gain((saved, LEAST_SAVED * steps_share * saved), because)
 
 
 RULE: Final = Rule(

@@ -1,13 +1,14 @@
 """FW126: every epoch repeats work whose result is the same and fits in memory."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, lane_ms, starved_tf_data
+from feedwatch.advise.look import TfLook, cpu_saturated, lane_ms, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, place
-from feedwatch.advise.step_model import Supply, serial_gain, supplied_gain
+from feedwatch.advise.step_model import Supply, cpu_budget, serial_gain, supplied_gain
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
 from feedwatch.advise.tf_supply import DOMINANT_SHARE, HANDOVER_MS, unexplained, works_ahead
 from feedwatch.advise.wording import ms, percent, size
@@ -30,8 +31,9 @@ def check(case: Case) -> Evidence | None:
     if look is None or free_gb is None or look.data.epoch_bytes is None or case.boundaries.count < 1:
         return None
     stages = _same_every_epoch(look)
-    total_ms = sum(lane_ms(stage) for stage in look.data.stages)
-    same_ms = sum(lane_ms(stage) for stage in stages)
+    needs_ms = _needs_ms(case)
+    total_ms = sum(needs_ms(stage) for stage in look.data.stages)
+    same_ms = sum(needs_ms(stage) for stage in stages)
     if not stages or total_ms <= 0 or same_ms / total_ms < DOMINANT_SHARE:
         return None
     if look.data.epoch_bytes > MOST_OF_MEMORY * free_gb * 1e9:
@@ -68,10 +70,22 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if not works_ahead(look.data):
         return serial_gain(look.times, (min(best, look.times.wait_ms), min(worst, look.times.wait_ms)), because)
     off = unexplained(case, look)
-    scale = min(1.0, off)
-    fast, slow = (Supply(scale * new, 1, scale * new, scale * (total_ms - new), HANDOVER_MS) for new in (best, worst))
+    scale, lanes = min(1.0, off), _cpus(case)
+    fast, slow = (
+        Supply(scale * new, lanes, scale * new, scale * (total_ms - new), HANDOVER_MS) for new in (best, worst)
+    )
     slow = replace(slow, load_ms=slow.load_ms * max(1.0, off))
     return supplied_gain(case, look.times, fast, because, worst=slow)
+
+
+def _cpus(case: Case) -> float:
+    """Over which the pipeline's work is spread: where every CPU is in use they are what its stages share."""
+    return (cpu_budget(case) or 1.0) if cpu_saturated(case) else 1.0
+
+
+def _needs_ms(case: Case) -> Callable[[TfStage], float]:
+    """What a stage costs a batch: its work where CPUs are short, else the time in which it can deliver one."""
+    return (lambda stage: stage.ms_per_batch or 0.0) if cpu_saturated(case) else lane_ms
 
 
 def _same_every_epoch(look: TfLook) -> list[TfStage]:

@@ -68,10 +68,11 @@ class PipelineReader:
         return None if self._tf is None else self._tf.batch()
 
     def read(self) -> dict[str, PipelineFacts] | None:
-        if self._adapter is None:
+        adapter = self._adapter  # taken once: fit may end, and `close` with it, while this reads
+        if adapter is None:
             return None
         if self._kind == "dataloader":
-            return {"pipeline": self._dataloader()}
+            return {"pipeline": self._dataloader(adapter)}
         facts = None if self._tf is None else self._tf.read()
         if facts is None:
             facts = PipelineFacts(self._kind, unknown_because=self._unknown_because())
@@ -79,16 +80,16 @@ class PipelineReader:
             fetch_ms = self._fetch_ms()
             facts = replace(facts, load_ms=fetch_ms, lanes=None if fetch_ms is None else 1.0)
         if self._kind == "pydataset":
-            facts = replace(facts, pydataset=self._pydataset(facts), settings=self._pydataset_settings())
+            facts = replace(facts, pydataset=self._pydataset(adapter, facts), settings=_pydataset_settings(adapter))
         return {"pipeline": facts}
 
     def close(self) -> None:
         """Fit is over: nothing of the user's is kept."""
         self._live = self._gauge = None
 
-    def _dataloader(self) -> PipelineFacts:
+    def _dataloader(self, adapter: Any) -> PipelineFacts:
         """Settings, and what a fetch takes: without workers that is the load; with them the figure is theirs."""
-        loader = getattr(self._adapter, "_dataloader", None)
+        loader = getattr(adapter, "_dataloader", None)
         if loader is None:
             return PipelineFacts("dataloader", unknown_because="Keras hides the DataLoader")
         from feedwatch.hooks.torch.loader_settings import read_settings
@@ -114,8 +115,8 @@ class PipelineReader:
             return f"feedwatch does not know {self._adapter_name}"
         return None
 
-    def _pydataset(self, facts: PipelineFacts) -> PyDatasetFacts | None:
-        dataset = getattr(self._adapter, "py_dataset", None)
+    def _pydataset(self, adapter: Any, facts: PipelineFacts) -> PyDatasetFacts | None:
+        dataset = getattr(adapter, "py_dataset", None)
         if dataset is None:
             return None
         self.look()
@@ -128,15 +129,16 @@ class PipelineReader:
             item_ms=None if self._gauge is not None else facts.load_ms,
         )
 
-    def _pydataset_settings(self) -> dict[str, str | int | float | bool | None]:
-        dataset = getattr(self._adapter, "py_dataset", None)
-        if dataset is None:
-            return {}
-        return {
-            "workers": int(dataset.workers),
-            "use_multiprocessing": bool(dataset.use_multiprocessing),
-            "max_queue_size": int(dataset.max_queue_size),
-        }
+
+def _pydataset_settings(adapter: Any) -> dict[str, str | int | float | bool | None]:
+    dataset = getattr(adapter, "py_dataset", None)
+    if dataset is None:
+        return {}
+    return {
+        "workers": int(dataset.workers),
+        "use_multiprocessing": bool(dataset.use_multiprocessing),
+        "max_queue_size": int(dataset.max_queue_size),
+    }
 
 
 def _tf_pipeline(epoch_iterator: Any, adapter: Any, kind: str, backend: str, say: Callable[[str], None]) -> Any:

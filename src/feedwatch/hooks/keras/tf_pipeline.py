@@ -18,6 +18,8 @@ from feedwatch.model.pipeline import PipelineFacts, TfDataFacts
 
 # Four per second: after these seconds the windows' own looks are enough.
 EARLY_LOOKS: Final = 16
+# From here on the newest look is the best one; with shorter epochs it is the latest in its epoch.
+SETTLED_BATCHES: Final = 50
 
 NO_MODEL = "stage times: tf.data's autotuning is switched off for this pipeline, so it keeps no model of it"
 
@@ -36,7 +38,7 @@ class TfPipeline:
         self._facts: TfDataFacts | None = None
         self._live: weakref.ref[Any] | None = None
         self._joined: tuple[Joined, ...] | None = None  # from the last look at tf.data's model
-        self._early_looks = 0
+        self._early_looks = self._seen_batches = 0
 
     def iterator(self, iterator: Any) -> None:
         """The iterator that Keras reads from now (a new one every epoch)."""
@@ -81,9 +83,9 @@ class TfPipeline:
         if model is None or self._facts is None or self._walk is None:
             return
         joined = join(self._walk.stages, model)
-        if self._joined is not None and _timed(joined) < _timed(self._joined):
-            return  # an iterator at its end has let go of its inner ones: the look before knew more
-        self._joined = joined
+        if self._joined is not None and not self._knows_more(joined, model):
+            return
+        self._joined, self._seen_batches = joined, model.batches
         self._facts = replace(
             self._facts,
             stages=tuple(stage for stage, _ in self._joined),
@@ -91,6 +93,14 @@ class TfPipeline:
             model_available=True,
             works_ahead=works_ahead(model),
         )
+
+    def _knows_more(self, joined: tuple[Joined, ...], model: Model) -> bool:
+        """Than the look that is kept. An iterator at its end has let go of its inner ones; one at its beginning has
+        times of a few elements, and AUTOTUNE has not settled.
+        """
+        assert self._joined is not None
+        settled = model.batches >= min(self._seen_batches, SETTLED_BATCHES)
+        return settled and _timed(joined) >= _timed(self._joined)
 
     def _begin(self) -> None:
         dataset = self._dataset()
