@@ -24,6 +24,7 @@ class Execution(NamedTuple):
     step: int  # the framework's step number after this call
     batches: int  # as planned; the fetches tell what was really taken
     traced: bool = False
+    samples_per_batch: int | None = None  # where the fetches do not tell
 
 
 class Attributed(NamedTuple):
@@ -71,7 +72,7 @@ def host_record(execution: Execution, fetches: Sequence[Fetch]) -> StepRecord:
         h2d_ns=None,
         compute_ns=min(compute_ns, wall_ns - wait_ns),
         batches=len(fetches),
-        samples=total_samples(fetches),
+        samples=total_samples(fetches, execution.samples_per_batch),
         kind=StepKind.WARMUP if execution.traced else StepKind.STEADY,
     )
 
@@ -99,7 +100,7 @@ def device_record(execution: Execution, fetches: Sequence[Fetch], free_ns: int) 
         h2d_ns=None,
         compute_ns=max(0, min(ran_ns, wall_ns - starved_ns)),
         batches=len(fetches),
-        samples=total_samples(fetches),
+        samples=total_samples(fetches, execution.samples_per_batch),
         starved_ns=starved_ns,
         host_wait_ns=sum(max(0, f.got_ns - f.asked_ns) for f in fetches),
         kind=StepKind.WARMUP if execution.traced else StepKind.STEADY,
@@ -119,10 +120,11 @@ def unmeasured(execution: Execution, kind: StepKind = StepKind.STEADY) -> StepRe
     )
 
 
-def total_samples(fetches: Sequence[Fetch]) -> int | None:
+def total_samples(fetches: Sequence[Fetch], per_batch: int | None = None) -> int | None:
     total = 0
     for fetch in fetches:
-        if fetch.samples is None:
+        samples = per_batch if fetch.samples is None else fetch.samples
+        if samples is None:
             return None
-        total += fetch.samples
+        total += samples
     return total

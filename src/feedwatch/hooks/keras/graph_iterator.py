@@ -183,7 +183,8 @@ def _stamped(twin: Any, asked: Any, out: Any, has_value: Callable[[Any], Any] | 
     out = tf.nest.pack_sequence_as(out, gated, expand_composites=True)
     if has_value is not None:
         with tf.device("/CPU:0"):
-            got = got * tf.cast(has_value(out), tf.float64)  # 0: the end of the data, not a batch
+            none = tf.constant(0.0, tf.float64)  # the end of the data, not a batch
+            got = tf.raw_ops.SelectV2(condition=has_value(out), t=got, e=none)
     emit_record(twin._feedwatch_stamps, twin._feedwatch_count, twin._feedwatch_rows, asked, got)
     return out
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.fetch_sources import FetchSource
 from feedwatch.hooks.keras.own_cost import SAMPLE_MASK, OwnCost
-from feedwatch.hooks.keras.timeline import EpochMark, Timeline
+from feedwatch.hooks.keras.timeline import Timeline
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.report import Report, Status
+from feedwatch.model.step import StepRecord
 from feedwatch.session import Session
 
 if TYPE_CHECKING:
@@ -163,12 +164,12 @@ class Watch:
         began_ns = _now_ns()
         recorder = self.session.recorder
         for item in self.timeline.drain(self.source.drain()):
-            if isinstance(item, EpochGap):
-                recorder.gap(item)
-            elif isinstance(item, EpochMark):
-                recorder.epoch_begin(item.epoch, item.step)
-            else:
+            if isinstance(item, StepRecord):
                 recorder.add(item)
+            elif isinstance(item, EpochGap):
+                recorder.gap(item)
+            else:
+                recorder.epoch_begin(item.epoch, item.step)
         recorder.dropped = self.timeline.dropped
         for action in self.on_drain:
             action()

@@ -1,5 +1,8 @@
 """Marks of a whole fit, by hand: no framework, no clock."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.timeline import EpochMark, Timeline
 from feedwatch.measure.recorder import EpochGap
@@ -157,3 +160,30 @@ def test_the_call_that_failed_is_not_counted():
     timeline.abandon()
     timeline.epoch_end(40 * MS)
     assert len(records(timeline.drain([Fetch(0, 10 * MS, 8), Fetch(20 * MS, 30 * MS, 8)]))) == 1
+
+
+@given(steps=st.lists(st.tuples(*[st.integers(0, 20)] * 5), min_size=1, max_size=12), lost=st.sets(st.integers(0, 11)))
+def test_the_short_way_for_usual_steps_gives_the_same_records(steps, lost):
+    """Marks and fetches in any order that a clock can give them, some fetches lost: both ways agree, to the last."""
+    short, long = Timeline(1, header_fetch=False), Timeline(1, header_fetch=False)
+    long._plain = False
+    fetches, now_ns = [], 0
+    for timeline in (short, long):
+        timeline.samples_per_batch = 32
+        timeline.epoch_begin(0)
+    for number, (idle, called, asked, waited, computed) in enumerate(steps):
+        marks = [now_ns + idle]
+        for gap_ns in (called, asked, waited, computed):
+            marks.append(marks[-1] + gap_ns)
+        begin_ns, called_ns, asked_ns, got_ns, end_ns = marks
+        for timeline in (short, long):
+            timeline.begin(number, begin_ns)
+            timeline.called(called_ns)
+            timeline.end(number, end_ns, traced=number == 0)
+        if number not in lost:
+            fetches.append(Fetch(asked_ns, got_ns))
+        now_ns = end_ns
+    for timeline in (short, long):
+        timeline.pause(now_ns + 5)
+    assert list(short.drain(fetches)) == list(long.drain(fetches))
+    assert (short.steps, short.dropped) == (long.steps, long.dropped)
