@@ -36,6 +36,8 @@ def timed(iterator: Any, ring: GraphRing, eager: Callable[[Fetch], None]) -> Any
     """The timed twin of a TensorFlow iterator, or None for a kind we do not know."""
     if isinstance(iterator, (TimedIterator, TimedDistributedIterator)):
         return iterator
+    counted, batches = _cardinality(iterator)
+    ring.begin(batches)
     if isinstance(iterator, iterator_ops.OwnedIterator):
         twin: Any = TimedIterator(components=(iterator._iterator_resource,), element_spec=iterator.element_spec)
         twin._dataset = getattr(iterator, "_dataset", None)
@@ -46,24 +48,39 @@ def timed(iterator: Any, ring: GraphRing, eager: Callable[[Fetch], None]) -> Any
         return None
     # The original owns the dataset and the py_func registry: it must live as long as its twin.
     twin._feedwatch_original = iterator
-    return _attach(twin, ring.stamps, ring.count, ring.rows, eager)
+    twin._feedwatch_eager = eager
+    return _attach(twin, ring.stamps, ring.count, ring.rows, counted)
 
 
-def _attach(twin: Any, stamps: Any, count: Any, rows: int, eager: Callable[[Fetch], None] | None) -> Any:
+def _attach(twin: Any, stamps: Any, count: Any, rows: int, counted: bool) -> Any:
     twin._feedwatch_stamps, twin._feedwatch_count = stamps, count
-    twin._feedwatch_rows, twin._feedwatch_eager = rows, eager
+    twin._feedwatch_rows, twin._feedwatch_counted = rows, counted
     return twin
+
+
+def _cardinality(iterator: Any) -> tuple[bool, int | None]:
+    """Whether its length is known, and its batches (None: it has no end)."""
+    try:
+        batches = int(iterator._dataset.cardinality())
+    except Exception:
+        return False, None
+    if batches == tf.data.INFINITE_CARDINALITY:
+        return True, None
+    return batches >= 0, batches if batches >= 0 else None
 
 
 class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
     # Cached: TypeSpec caches its comparison key, a new one per call costs tf.function dispatch 50 µs.
     _feedwatch_spec: "TimedIteratorSpec | None" = None
+    _feedwatch_eager: Callable[[Fetch], None] | None = None  # inside a graph there is nobody to tell
 
     def get_next(self) -> Any:
         return _timed_fetch(self, super().get_next)
 
     def get_next_as_optional(self) -> Any:
-        return _timed_fetch(self, super().get_next_as_optional, has_value=lambda out: out.has_value())
+        # Where the end of the data is known, nobody needs to ask: in a loop of ten steps that costs 9 µs per batch.
+        asks = None if self._feedwatch_counted else lambda out: out.has_value()
+        return _timed_fetch(self, super().get_next_as_optional, has_value=asks)
 
     def __next__(self) -> Any:
         try:
@@ -74,7 +91,7 @@ class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
     @property
     def _type_spec(self) -> "TimedIteratorSpec":
         if self._feedwatch_spec is None:
-            self._feedwatch_spec = TimedIteratorSpec(self.element_spec, self._feedwatch_rows)
+            self._feedwatch_spec = TimedIteratorSpec(self.element_spec, self._feedwatch_rows, self._feedwatch_counted)
         return self._feedwatch_spec
 
     def __tf_tracing_type__(self, _: Any) -> "TimedIteratorSpec":
@@ -82,18 +99,19 @@ class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
 
 
 class TimedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
-    __slots__ = ["_element_spec", "_rows"]
+    __slots__ = ["_counted", "_element_spec", "_rows"]
 
-    def __init__(self, element_spec: Any, rows: int) -> None:
+    def __init__(self, element_spec: Any, rows: int, counted: bool) -> None:
         self._element_spec = element_spec
         self._rows = rows
+        self._counted = counted
 
     @property
     def value_type(self) -> type:
         return TimedIterator
 
     def _serialize(self) -> tuple[Any, ...]:
-        return (self._element_spec, self._rows)
+        return (self._element_spec, self._rows, self._counted)
 
     @property
     def _component_specs(self) -> tuple[Any, ...]:
@@ -105,11 +123,12 @@ class TimedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
 
     def _from_components(self, components: Any) -> TimedIterator:
         twin = TimedIterator(components=(components[0],), element_spec=self._element_spec)
-        return _attach(twin, components[1], components[2], self._rows, None)  # type: ignore[no-any-return]
+        return _attach(twin, components[1], components[2], self._rows, self._counted)  # type: ignore[no-any-return]
 
 
 class TimedDistributedIterator(input_lib.DistributedIterator):  # type: ignore[misc]
     _feedwatch_spec: "TimedDistributedIteratorSpec | None" = None
+    _feedwatch_eager: Callable[[Fetch], None] | None = None
 
     def get_next(self, name: str | None = None) -> Any:
         return _timed_fetch(self, super().get_next)
@@ -151,7 +170,7 @@ class TimedDistributedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
         twin = TimedDistributedIterator.__new__(TimedDistributedIterator)
         twin.__dict__.update(plain.__dict__)
         twin._feedwatch_original = plain
-        return _attach(twin, components[1], components[2], self._rows, None)  # type: ignore[no-any-return]
+        return _attach(twin, components[1], components[2], self._rows, False)  # type: ignore[no-any-return]
 
 
 def _timed_fetch(twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any], Any] | None = None) -> Any:
