@@ -9,6 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.data.experimental.ops import testing
 
 from feedwatch.keras import FeedWatch
 from tests.rules.executed.outcome import Outcome
@@ -22,16 +23,23 @@ def nap(seconds):
 
 
 class Pause(keras.layers.Layer):
-    """Computes nothing for some milliseconds, as a host that waits for its device."""
+    """Computes nothing for some milliseconds, as a host that waits for its device: no Python, no lock of its own.
+
+    tf.data has the only operation of TensorFlow that sleeps.
+    """
 
     def __init__(self, pause_ms):
         super().__init__()
-        self.pause_s = pause_ms / 1000
+        as_written = tf.data.Options()
+        as_written.experimental_optimization.apply_default_optimizations = False  # no sleeping ahead
+        as_written.autotune.enabled = False
+        naps = tf.data.Dataset.range(1).repeat().apply(testing.sleep(int(1000 * pause_ms)))
+        self._naps = iter(naps.with_options(as_written))
 
     def call(self, inputs):
         # Depends on the inputs, so that it cannot begin before the batch is there.
-        first = tf.cast(tf.reshape(inputs, [-1])[0], tf.float32)
-        paused = tf.numpy_function(nap, [first * 0 + self.pause_s], tf.float32)
+        with tf.control_dependencies([inputs]):
+            paused = self._naps.get_next()
         with tf.control_dependencies([paused]):
             return tf.identity(inputs)
 
