@@ -36,7 +36,8 @@ class Machine:
         self._host = HostProbe()
         self._sampled_ns = 0
         self._uses: deque[_Use] = deque(maxlen=RECENT_SAMPLES)
-        self.paused = False  # training stood still for a while since the last sample: between epochs, in validation
+        # Training stood still for a while since the last sample: between epochs, in validation, at first while tracing.
+        self.paused = True
         self._pause_s = FIRST_SAMPLE_SECONDS
         self._nvml = NvmlProbe(_index(run.device)) if run.device_kind == "cuda" else None
 
@@ -47,12 +48,6 @@ class Machine:
         if self._nvml is not None:
             self._nvml.start()
         return {"host": first}
-
-    def warm(self) -> bool:
-        """Tracing and imports are over: CPU use is counted from here. Once, on the sink's thread."""
-        self._host.sample()
-        self._sampled_ns = self._clock.now_ns()
-        return False
 
     def read(self) -> Mapping[str, Any]:
         seen: dict[str, Any] = {}

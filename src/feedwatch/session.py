@@ -50,7 +50,6 @@ class Session:
         self._machine = Machine(facts.run, self.note, clock)
         self._sink: Sink[Slice] = Sink(self._digest, Guard("the report writer", self.note))
         self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
-        self.recorder.on_warm = lambda: self._sink.meanwhile(self._machine.warm)
         known = Guard("the machine's figures", self.note).run(self._machine.start)
         self.update(**(known or {}))
         self.each_window("the machine's figures", self._machine.read)
@@ -83,12 +82,6 @@ class Session:
     def each_window(self, name: str, reader: Callable[[], FactPatch | None]) -> None:
         """Call `reader` once per window on the sink's thread; a reader that keeps failing is switched off."""
         self._readers.append((Guard(name, self.note), reader))
-
-    def meanwhile(self, look: Callable[[], bool]) -> None:
-        """Call `look` on the sink's thread a few times per second while it returns True: a short run has no window
-        before its end, and by then what is to be seen may be gone.
-        """
-        self._sink.meanwhile(look)
 
     def note(self, text: str) -> None:
         """What was not measured and why; shown in the report, once."""

@@ -47,7 +47,6 @@ class StepRecorder:
         "_window_wall_ns",
         "dropped",
         "min_steps",
-        "on_warm",
     )
 
     def __init__(self, clock: Clock, put: Callable[[Slice], None], window_seconds: float, warmup_steps: int) -> None:
@@ -63,7 +62,6 @@ class StepRecorder:
         self.dropped = 0
         # Workers deliver in rounds (one slow batch, then N-1 fast ones): the hook raises this to two whole rounds.
         self.min_steps = MIN_SLICE_STEPS
-        self.on_warm: Callable[[], None] | None = None  # once, when the last warm-up step was added
 
     def add(self, record: StepRecord) -> None:
         if self._warmup_left > 0 or self._epoch_first:
@@ -99,8 +97,6 @@ class StepRecorder:
         if self._warmup_left > 0:
             self._warmup_left -= 1
             kind = StepKind.WARMUP
-            if not self._warmup_left and self.on_warm is not None:
-                self.on_warm()
         else:
             kind = StepKind.EPOCH_FIRST
         self._epoch_first = False

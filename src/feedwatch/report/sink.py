@@ -17,14 +17,11 @@ QUEUE_WINDOWS: Final = 64
 CLOSE_SECONDS: Final = 2.0
 # Between the end of its work and the end of the thread itself lie microseconds.
 JOIN_SECONDS: Final = 1.0
-# Between two looks at what is only there while training runs.
-PAUSE_SECONDS: Final = 0.25
 
 
 class Sink(Generic[Item]):
     def __init__(self, consume: Callable[[Item], None], guard: Guard, capacity: int = QUEUE_WINDOWS) -> None:
         self._consume = consume
-        self._between: list[Callable[[], bool]] = []
         self._guard = guard
         self._queue: deque[Item] = deque(maxlen=capacity)
         self._wake = threading.Event()
@@ -41,21 +38,10 @@ class Sink(Generic[Item]):
         if len(self._queue) == self._queue.maxlen:
             self.dropped += 1
         self._queue.append(item)
-        self._start()
-        self._wake.set()
-
-    def meanwhile(self, action: Callable[[], bool]) -> None:
-        """Call `action` on the thread every quarter of a second in which nothing was put, while it returns True."""
-        if self._closing or os.getpid() != self._pid:
-            return
-        self._between.append(action)
-        self._start()
-        self._wake.set()
-
-    def _start(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="feedwatch-sink", daemon=True)
             self._thread.start()
+        self._wake.set()
 
     def close(self, seconds: float = CLOSE_SECONDS) -> bool:
         """True when everything was written in time."""
@@ -81,8 +67,7 @@ class Sink(Generic[Item]):
 
     def _consume_until_closed(self) -> None:
         while True:
-            if not self._wake.wait(PAUSE_SECONDS if self._between else None):
-                self._between = [action for action in self._between if self._guard.run(action)]
+            self._wake.wait()
             self._wake.clear()
             closing = self._closing
             while self._queue:

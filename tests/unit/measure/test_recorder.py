@@ -58,17 +58,6 @@ def test_warmup_and_the_first_step_of_an_epoch_are_kept_apart(slices):
     ]
 
 
-def test_the_end_of_the_warmup_is_told_once(slices):
-    watched, told = recorder(slices, warmup_steps=3), []
-    watched.on_warm = lambda: told.append(1)
-    watched.add(record(1))
-    watched.add(record(2))
-    assert told == []
-    for step in range(3, 10):
-        watched.add(record(step))
-    assert told == [1]
-
-
 def test_a_step_that_the_hook_calls_warmup_stays_warmup(slices):
     watched = recorder(slices)
     watched.add(record(0, kind=StepKind.WARMUP))

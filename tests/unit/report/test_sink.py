@@ -24,34 +24,6 @@ def test_no_thread_before_the_first_item():
     assert sink.close()
 
 
-def test_looks_between_items_go_on_until_they_have_seen_enough():
-    looks, other = [], []
-    enough = threading.Event()
-
-    def look():
-        looks.append(threading.current_thread().name)
-        if len(looks) == 2:
-            enough.set()
-        return len(looks) < 2
-
-    sink = Sink(print, Guard("test"))
-    sink.meanwhile(look)
-    sink.meanwhile(lambda: bool(other.append(1)))  # False at once: one look
-    assert enough.wait(20)
-    time.sleep(0.6)
-    assert looks == ["feedwatch-sink"] * 2
-    assert other == [1]
-    assert sink.close()
-
-
-def test_a_closed_sink_looks_no_more():
-    sink, looks = Sink(print, Guard("test")), []
-    assert sink.close()
-    sink.meanwhile(lambda: bool(looks.append(1)))
-    assert sink.close()
-    assert looks == []
-
-
 def test_a_stalled_consumer_costs_the_oldest_items_and_no_waiting():
     release, seen = threading.Event(), []
 

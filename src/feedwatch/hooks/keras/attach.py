@@ -100,7 +100,6 @@ def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
     watch.on_drain.append(reader.look)
     watch.on_close.append(read_a_last_time)
     session.each_window("the pipeline reader", reader.read)
-    session.meanwhile(reader.early_look)
 
 
 def _count_traces(watch: Watch) -> None:

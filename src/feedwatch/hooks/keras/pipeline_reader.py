@@ -50,12 +50,11 @@ class PipelineReader:
             self._tf.iterator(iterator)
 
     def look(self) -> None:
+        """On the training thread, with every drain."""
         if self._gauge is not None:
             self._gauge.look()
-
-    def early_look(self) -> bool:
-        """For the first seconds, on the sink's thread. False: no need to look again before the next window."""
-        return self._tf is not None and self._adapter is not None and bool(self._tf.early_look())
+        if self._tf is not None and self._backend == "tensorflow":
+            self._tf.early_look()
 
     def samples_per_batch(self) -> int | None:
         """Of a full batch, where the batches themselves are not seen by Python."""

@@ -16,8 +16,8 @@ from feedwatch.hooks.keras.stage_table import load, table
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, TfDataFacts
 
-# Four per second: after these seconds the windows' own looks are enough.
-EARLY_LOOKS: Final = 16
+# The drains of the first seconds: after these the windows' own looks are enough.
+EARLY_LOOKS: Final = 6
 # From here on the newest look is the best one; with shorter epochs it is the latest in its epoch.
 SETTLED_BATCHES: Final = 50
 
@@ -38,6 +38,7 @@ class TfPipeline:
         self._facts: TfDataFacts | None = None
         self._live: weakref.ref[Any] | None = None
         self._joined: tuple[Joined, ...] | None = None  # from the last look at tf.data's model
+        self._early_models: list[Model] = []
         self._early_looks = self._seen_batches = 0
 
     def iterator(self, iterator: Any) -> None:
@@ -46,11 +47,16 @@ class TfPipeline:
             self._look()  # a run shorter than a window: the old iterator is about to go
         self._live = weakref.ref(iterator)
 
-    def early_look(self) -> bool:
-        """A run of a second or two has no window before its iterator is at its end and has let go of its readers."""
-        self._look()
+    def early_look(self) -> None:
+        """A run of a second or two has no window before its iterator is at its end and has let go of its readers: the
+        first drains keep tf.data's figures (0.2 ms each, on the training thread) for the sink's thread to join.
+        """
+        if self._early_looks >= EARLY_LOOKS:
+            return
         self._early_looks += 1
-        return self._early_looks < EARLY_LOOKS
+        model = self._model()
+        if model is not None:
+            self._early_models.append(model)
 
     def batch_size(self) -> int | None:
         dataset = self._dataset()
@@ -79,8 +85,13 @@ class TfPipeline:
     def _look(self) -> None:
         if self._facts is None:
             self._begin()
-        model = self._model()
-        if model is None or self._facts is None or self._walk is None:
+        early, self._early_models = self._early_models, []
+        for model in (*early, self._model()):
+            if model is not None:
+                self._take(model)
+
+    def _take(self, model: Model) -> None:
+        if self._facts is None or self._walk is None:
             return
         joined = join(self._walk.stages, model)
         if self._joined is not None and not self._knows_more(joined, model):
