@@ -88,7 +88,7 @@ class Watch:
         if self.on_first_step:
             self._run_once(self.on_first_step)
         if now_ns >= self._drain_at_ns or timeline.pending >= self._drain_calls:
-            self.drain()
+            self.guard.run(self.drain)  # the guard of all drains: one that keeps failing is told once
         elif not timeline.calls & SAMPLE_MASK:
             self._begin_cost_ns = _now_ns() - now_ns
 
