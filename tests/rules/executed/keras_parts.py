@@ -9,8 +9,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.data.experimental.ops import testing
 
+from benchmarks.zoo.keras_parts import Device
 from feedwatch.keras import FeedWatch
 from tests.rules.executed.outcome import Outcome
 
@@ -20,28 +20,6 @@ WIDTH = 16
 def nap(seconds):
     time.sleep(float(seconds))
     return np.float32(0)
-
-
-class Pause(keras.layers.Layer):
-    """Computes nothing for some milliseconds, as a host that waits for its device: no Python, no lock of its own.
-
-    tf.data has the only operation of TensorFlow that sleeps.
-    """
-
-    def __init__(self, pause_ms):
-        super().__init__()
-        as_written = tf.data.Options()
-        as_written.experimental_optimization.apply_default_optimizations = False  # no sleeping ahead
-        as_written.autotune.enabled = False
-        naps = tf.data.Dataset.range(1).repeat().apply(testing.sleep(int(1000 * pause_ms)))
-        self._naps = iter(naps.with_options(as_written))
-
-    def call(self, inputs):
-        # Depends on the inputs, so that it cannot begin before the batch is there.
-        with tf.control_dependencies([inputs]):
-            paused = self._naps.get_next()
-        with tf.control_dependencies([paused]):
-            return tf.identity(inputs)
 
 
 def slow(element_ms):
@@ -83,7 +61,12 @@ class Stopwatch(keras.callbacks.Callback):
 
 
 def train(data, *, compute_ms, epochs=1, layers=(), run_eagerly=False, **fit):
-    parts = [keras.layers.Input((WIDTH,)), *([Pause(compute_ms)] if compute_ms else []), *layers, keras.layers.Dense(1)]
+    parts = [
+        keras.layers.Input((WIDTH,)),
+        *([Device(compute_ms)] if compute_ms else []),
+        *layers,
+        keras.layers.Dense(1),
+    ]
     model = keras.Sequential(parts)
     model.compile("sgd", "mse", jit_compile=False, run_eagerly=run_eagerly)
     with tempfile.TemporaryDirectory() as directory:
