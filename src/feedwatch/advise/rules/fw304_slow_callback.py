@@ -17,8 +17,8 @@ from feedwatch.model.verdict import Bound
 UNNOTICED_SHARE: Final = 0.01
 # What its work leaves behind (a flush, a lock, garbage) may be paid for elsewhere.
 LEAST_REMOVED: Final = 0.8
-# The step behind it finds cold caches: the rest of the step was 0 to 7 % shorter without it (eight comparisons). At best
-# that is gained too.
+# The step behind it finds cold caches: the rest of the step was 0 to 7 % shorter without it (eight comparisons). At
+# best that is gained too.
 COLD_SHARE: Final = 0.07
 STRIDES: Final = (10, 20, 50, 100, 200, 500, 1000)
 
