@@ -19,7 +19,7 @@ millisecond is shown because the cost is easiest to see there; nobody trains suc
 WHERE = """## Where the cost is
 
 On the training thread feedwatch takes marks and, about once a second, hands a window over without waiting. On Keras
-with TensorFlow two timestamps and a row in a ring are part of the train function's graph, which is most of the cost
+with TensorFlow two timestamps and a row in a queue are part of the train function's graph, which is most of the cost
 there; it does not grow with the model. Folding, rules and files are the work of one other thread.
 
 The *once per fit* column is what the beginning and the end of `fit` take longer: attaching, the last report, files.

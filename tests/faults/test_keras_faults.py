@@ -175,6 +175,13 @@ def test_a_fault_in_any_hook_of_ours_changes_nothing_and_is_told_once(backend):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_stamps_do_not_pile_up_when_we_are_switched_off():
+    for name, most in _row("tensorflow", "stamps_do_not_pile_up_when_we_are_switched_off")["waiting"].items():
+        assert 0 < most <= 16, name  # of 64
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_fallback_measures_and_heals_itself():
     result = _row("tensorflow", "the_fallback_when_the_epoch_iterator_is_not_found")
     assert result["wait"]

@@ -91,6 +91,8 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if self._watch is not None:
+            if self._guard.off:
+                self._watch.discard()
             self._guard.run(self._watch.step_begin, batch)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:

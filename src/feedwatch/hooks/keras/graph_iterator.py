@@ -2,7 +2,7 @@
 
 Keras on TensorFlow fetches inside a tf.function, where Python does not run. These iterators have a TypeSpec of
 their own, so inside the function they are rebuilt as what they are and `get_next` emits: timestamp, fetch,
-timestamp, write to a ring. The ring's handles are components (arguments, not captures): one trace serves any
+timestamp, write to a queue. The queue's handle is a component (an argument, not a capture): one trace serves any
 number of fits.
 """
 
@@ -18,7 +18,7 @@ from tensorflow.python.framework import ops, type_spec
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.batch_shape import leading_size
-from feedwatch.hooks.keras.graph_ring import GraphRing, emit_record
+from feedwatch.hooks.keras.graph_stamps import GraphStamps, emit_row
 
 
 class _Traces:
@@ -32,12 +32,12 @@ def traces() -> int:
     return _Traces.count
 
 
-def timed(iterator: Any, ring: GraphRing, eager: Callable[[Fetch], None]) -> Any | None:
+def timed(iterator: Any, stamps: GraphStamps, eager: Callable[[Fetch], None]) -> Any | None:
     """The timed twin of a TensorFlow iterator, or None for a kind we do not know."""
     if isinstance(iterator, (TimedIterator, TimedDistributedIterator)):
         return iterator
     counted, batches = _cardinality(iterator)
-    ring.begin(batches)
+    stamps.begin(batches)
     if isinstance(iterator, iterator_ops.OwnedIterator):
         twin: Any = TimedIterator(components=(iterator._iterator_resource,), element_spec=iterator.element_spec)
         twin._dataset = getattr(iterator, "_dataset", None)
@@ -49,12 +49,11 @@ def timed(iterator: Any, ring: GraphRing, eager: Callable[[Fetch], None]) -> Any
     # The original owns the dataset and the py_func registry: it must live as long as its twin.
     twin._feedwatch_original = iterator
     twin._feedwatch_eager = eager
-    return _attach(twin, ring.stamps, ring.count, ring.rows, counted)
+    return _attach(twin, stamps.queue, counted)
 
 
-def _attach(twin: Any, stamps: Any, count: Any, rows: int, counted: bool) -> Any:
-    twin._feedwatch_stamps, twin._feedwatch_count = stamps, count
-    twin._feedwatch_rows, twin._feedwatch_counted = rows, counted
+def _attach(twin: Any, queue: Any, counted: bool) -> Any:
+    twin._feedwatch_queue, twin._feedwatch_counted = queue, counted
     return twin
 
 
@@ -91,7 +90,7 @@ class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
     @property
     def _type_spec(self) -> "TimedIteratorSpec":
         if self._feedwatch_spec is None:
-            self._feedwatch_spec = TimedIteratorSpec(self.element_spec, self._feedwatch_rows, self._feedwatch_counted)
+            self._feedwatch_spec = TimedIteratorSpec(self.element_spec, self._feedwatch_counted)
         return self._feedwatch_spec
 
     def __tf_tracing_type__(self, _: Any) -> "TimedIteratorSpec":
@@ -99,11 +98,10 @@ class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
 
 
 class TimedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
-    __slots__ = ["_counted", "_element_spec", "_rows"]
+    __slots__ = ["_counted", "_element_spec"]
 
-    def __init__(self, element_spec: Any, rows: int, counted: bool) -> None:
+    def __init__(self, element_spec: Any, counted: bool) -> None:
         self._element_spec = element_spec
-        self._rows = rows
         self._counted = counted
 
     @property
@@ -111,19 +109,19 @@ class TimedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
         return TimedIterator
 
     def _serialize(self) -> tuple[Any, ...]:
-        return (self._element_spec, self._rows, self._counted)
+        return (self._element_spec, self._counted)
 
     @property
     def _component_specs(self) -> tuple[Any, ...]:
         resource = tf.TensorSpec([], tf.resource)
-        return (resource, resource, resource)
+        return (resource, resource)
 
     def _to_components(self, value: Any) -> tuple[Any, ...]:
-        return (value._iterator_resource, value._feedwatch_stamps, value._feedwatch_count)
+        return (value._iterator_resource, value._feedwatch_queue)
 
     def _from_components(self, components: Any) -> TimedIterator:
         twin = TimedIterator(components=(components[0],), element_spec=self._element_spec)
-        return _attach(twin, components[1], components[2], self._rows, self._counted)  # type: ignore[no-any-return]
+        return _attach(twin, components[1], self._counted)  # type: ignore[no-any-return]
 
 
 class TimedDistributedIterator(input_lib.DistributedIterator):  # type: ignore[misc]
@@ -139,38 +137,37 @@ class TimedDistributedIterator(input_lib.DistributedIterator):  # type: ignore[m
     @property
     def _type_spec(self) -> "TimedDistributedIteratorSpec":
         if self._feedwatch_spec is None:
-            self._feedwatch_spec = TimedDistributedIteratorSpec(super()._type_spec, self._feedwatch_rows)
+            self._feedwatch_spec = TimedDistributedIteratorSpec(super()._type_spec)
         return self._feedwatch_spec
 
 
 class TimedDistributedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
-    __slots__ = ["_plain", "_rows"]
+    __slots__ = ["_plain"]
 
-    def __init__(self, plain: Any, rows: int) -> None:
+    def __init__(self, plain: Any) -> None:
         self._plain = plain
-        self._rows = rows
 
     @property
     def value_type(self) -> type:
         return TimedDistributedIterator
 
     def _serialize(self) -> tuple[Any, ...]:
-        return (self._plain, self._rows)
+        return (self._plain,)
 
     @property
     def _component_specs(self) -> tuple[Any, ...]:
         resource = tf.TensorSpec([], tf.resource)
-        return (self._plain._component_specs, resource, resource)
+        return (self._plain._component_specs, resource)
 
     def _to_components(self, value: Any) -> tuple[Any, ...]:
-        return (self._plain._to_components(value), value._feedwatch_stamps, value._feedwatch_count)
+        return (self._plain._to_components(value), value._feedwatch_queue)
 
     def _from_components(self, components: Any) -> TimedDistributedIterator:
         plain = self._plain._from_components(components[0])
         twin = TimedDistributedIterator.__new__(TimedDistributedIterator)
         twin.__dict__.update(plain.__dict__)
         twin._feedwatch_original = plain
-        return _attach(twin, components[1], components[2], self._rows, False)  # type: ignore[no-any-return]
+        return _attach(twin, components[1], False)  # type: ignore[no-any-return]
 
 
 def _timed_fetch(twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any], Any] | None = None) -> Any:
@@ -200,11 +197,8 @@ def _stamped(twin: Any, asked: Any, out: Any, has_value: Callable[[Any], Any] | 
             with ops.colocate_with(tensor.op):
                 gated.append(tf.identity(tensor))
     out = tf.nest.pack_sequence_as(out, gated, expand_composites=True)
-    if has_value is not None:
-        with tf.device("/CPU:0"):
-            none = tf.constant(0.0, tf.float64)  # the end of the data, not a batch
-            got = tf.raw_ops.SelectV2(condition=has_value(out), t=got, e=none)
-    emit_record(twin._feedwatch_stamps, twin._feedwatch_count, twin._feedwatch_rows, asked, got)
+    with tf.device("/CPU:0"):
+        emit_row(twin._feedwatch_queue, asked, got, None if has_value is None else has_value(out))
     return out
 
 

@@ -16,7 +16,7 @@ from feedwatch.model.report import Status
 from feedwatch.session import Session
 from feedwatch.settings import Settings
 
-# Half of the graph's ring: a drain comes before anything is lost.
+# What waits in memory between two drains, however short the steps are.
 DRAIN_FETCHES: Final = 1024
 
 

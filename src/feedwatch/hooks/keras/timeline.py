@@ -286,12 +286,9 @@ class Timeline:
         if self._header_fetch is None and self._fetches:
             self._header_fetch = self._fetches[0].got_ns <= call.begin_ns
         mine: list[Fetch] = []
-        while self._fetches and self._belongs(self._fetches[0], call):
-            mine.append(self._fetches.popleft())
+        fetches, header = self._fetches, self._header_fetch
+        before_ns = call.until_ns if call.end_ns is None else call.end_ns
+        while fetches and (fetches[0][1] <= call.begin_ns if header else fetches[0][0] < before_ns):
+            mine.append(fetches.popleft())
         # The last one may be left over from a call that never ended; a call takes no more than it asked for.
         return mine[-self._per_call :]
-
-    def _belongs(self, fetch: Fetch, call: _Call) -> bool:
-        if self._header_fetch:
-            return fetch.got_ns <= call.begin_ns
-        return fetch.asked_ns < (call.until_ns if call.end_ns is None else call.end_ns)

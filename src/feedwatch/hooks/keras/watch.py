@@ -46,6 +46,7 @@ class Watch:
         self.timeline = timeline
         self.cost = OwnCost()
         self.guard = Guard("the Keras hook", session.note)
+        self._discarding = Guard("the source of fetches", session.note)
         self.on_first_epoch: list[Callable[[], None]] = []
         self.on_first_step: list[Callable[[], None]] = []
         self.on_iterator: list[Callable[[Any], None]] = []
@@ -61,6 +62,7 @@ class Watch:
         self._drain_ns = min(FIRST_DRAIN_NS, drain_ns)
         self._drain_at_ns = _now_ns() + self._drain_ns
         self._begin_cost_ns = 0
+        self._undrained = 0
         self.released: weakref.ref[Any] | None = None  # of fit's callback list: tells that fit is gone
 
     def watches(self, callback_list: Any) -> bool:
@@ -88,7 +90,10 @@ class Watch:
         if self.on_first_step:
             self._run_once(self.on_first_step)
         if now_ns >= self._drain_at_ns or timeline.pending >= self._drain_calls:
-            self.guard.run(self.drain)  # the guard of all drains: one that keeps failing is told once
+            if self.guard.off:
+                self.discard()
+            else:
+                self.guard.run(self.drain)  # the guard of all drains: one that keeps failing is told once
         elif not timeline.calls & SAMPLE_MASK:
             self._begin_cost_ns = _now_ns() - now_ns
 
@@ -180,6 +185,13 @@ class Watch:
         own_ns = self.cost.ns_per_step(self.timeline.calls)
         if own_ns is not None:
             self.session.own_cost(own_ns)
+
+    def discard(self) -> None:
+        """Instead of a mark, where we are switched off: the graph goes on stamping, and nothing may pile up."""
+        self._undrained += 1
+        if self._undrained >= self._drain_calls:
+            self._undrained = 0
+            self._discarding.run(self.source.drain)
 
     def finish(self) -> bool:
         """Train end. False: it was the end of a fit nested in ours."""
