@@ -44,7 +44,7 @@ def healthy_cache(_: Advised | None) -> Plan:
 def serial_map(fix: Advised | None) -> Plan:
     calls = None if fix is None else AUTOTUNE
     data = parts.photos(BATCH * 60, 384).shuffle(960).map(parts.augment, calls).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE))
+    return Plan(data.prefetch(AUTOTUNE), device_ms=3, rounds=0)
 
 
 @case("FW121", "nothing is made while the step computes")
@@ -68,7 +68,7 @@ def no_prefetch(fix: Advised | None) -> Plan:
 def fixed_calls(fix: Advised | None) -> Plan:
     calls = 1 if fix is None else AUTOTUNE
     data = parts.photos(BATCH * 60, 384).shuffle(960).map(parts.augment, calls).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE))
+    return Plan(data.prefetch(AUTOTUNE), device_ms=3, rounds=0)
 
 
 @case("FW123", "compressed files are read one after the other")
@@ -107,7 +107,7 @@ def python_map(fix: Advised | None) -> Plan:
     packed = tf.constant([unique[index % 16].packed for index in range(32 * 40)])
     data = tf.data.Dataset.from_tensor_slices((packed, tf.range(32 * 40) % 10)).shuffle(1280)
     data = data.map(by_numpy if fix is None else in_tensorflow, AUTOTUNE).batch(32)
-    return Plan(data.prefetch(AUTOTUNE), device_ms=12, rounds=0)
+    return Plan(data.prefetch(AUTOTUNE), device_ms=4, rounds=0)
 
 
 @case("FW125", "a call per row that costs more than its work")
@@ -165,8 +165,8 @@ def small_files(fix: Advised | None) -> Plan:
 @case("FW128", "every epoch begins by filling a large shuffle buffer", gain_of="run")
 def cold_shuffle(fix: Advised | None) -> Plan:
     buffer = 480 if fix is None else int(fix.get("buffer_size_advised", 128))
-    data = parts.photos(BATCH * 32, 256).map(parts.prepare, AUTOTUNE).shuffle(buffer).batch(BATCH)
-    return Plan(data.prefetch(AUTOTUNE), device_ms=10, epochs=8)
+    data = parts.photos(BATCH * 32, 384).map(parts.prepare, AUTOTUNE).shuffle(buffer).batch(BATCH)
+    return Plan(data.prefetch(AUTOTUNE), device_ms=16, rounds=0, epochs=6)
 
 
 class Batches(keras.utils.PyDataset):

@@ -134,7 +134,7 @@ class Folders(IterableDataset):
 
 @case("FW109", "one worker gets the folder with the large photos, the other the small ones")
 def uneven_workers(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(Folders(BATCH * 50, spread=fix is not None), **background()))
+    return Plan(DataLoader(Folders(BATCH * 50, spread=fix is not None), **background()), device_ms=22)
 
 
 @case("FW110", "two workers decode on two CPUs")
@@ -174,7 +174,7 @@ class Stream(IterableDataset):
 
 @case("FW113", "each of two workers yields the whole stream", gain_of="run")
 def unsharded_stream(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(Stream(BATCH * 40, sharded=fix is not None), **background()), epochs=2)
+    return Plan(DataLoader(Stream(BATCH * 20, sharded=fix is not None), **background()), epochs=2)
 
 
 class WatchesWeights(pl.Callback):
