@@ -82,8 +82,8 @@ def shallow_prefetch(fix: Advised | None) -> Plan:
 
 @case("FW106", "a tensor in memory is taken apart into items and stacked again")
 def in_memory_items(fix: Advised | None) -> Plan:
-    rows = 60_000
-    loader = DataLoader(_table(rows), batch_size=256, shuffle=True) if fix is None else _whole_batches(rows)
+    rows, size = 100_000, 1024
+    loader = DataLoader(_table(rows), batch_size=size, shuffle=True) if fix is None else _whole_batches(rows, size)
     return Plan(loader, device_ms=2, rounds=0)
 
 
@@ -139,7 +139,7 @@ def uneven_workers(fix: Advised | None) -> Plan:
 
 @case("FW110", "two workers decode on two CPUs")
 def cpu_saturated(fix: Advised | None) -> Plan:
-    return Plan(DataLoader(Photos(BATCH * 40, rounds=4, side=96 if fix is None else 48), **background()))
+    return Plan(DataLoader(Photos(BATCH * 40, rounds=4, side=96 if fix is None else 64), **background()), device_ms=10)
 
 
 class OneDisk(Photos):
@@ -198,6 +198,6 @@ def _table(rows: int) -> Dataset[Any]:
     return TensorDataset(torch.randn(rows, FEATURES), torch.randint(0, CLASSES, (rows,)))
 
 
-def _whole_batches(rows: int) -> Any:
+def _whole_batches(rows: int, size: int = 256) -> Any:
     table = _table(rows)
-    return DataLoader(table, batch_size=None, sampler=BatchSampler(RandomSampler(table), 256, drop_last=False))
+    return DataLoader(table, batch_size=None, sampler=BatchSampler(RandomSampler(table), size, drop_last=False))

@@ -104,16 +104,16 @@ class Course:
             return EpochBoundaries()
         waits = self._phases[INPUT_WAIT].time()
         usual_ns = 0.0 if waits is None else waits.median_ns
-        gap_ns = self._gap_ns.quantile(0.5) or 0.0
-        first_ns = self._first_fetch_ns.quantile(0.5)
-        excess_ns = 0.0 if first_ns is None else max(0.0, first_ns - usual_ns)
-        median_ns = gap_ns + excess_ns
+        first, gaps = self._first_fetch_ns, self._gap_ns
+        excess_ns = max(0.0, (first.quantile(0.5) or 0.0) - usual_ns)
+        all_ns = gaps.total + max(0.0, first.total - usual_ns * first.count)
         return EpochBoundaries(
             count=count,
-            median_ms=median_ns / 1e6,
-            share=min(1.0, median_ns * count / self._wall_ns) if self._wall_ns else None,
+            median_ms=((gaps.quantile(0.5) or 0.0) + excess_ns) / 1e6,
+            share=min(1.0, all_ns / self._wall_ns) if self._wall_ns else None,
             loader_start_ms=_ms(self._loader_start_ns.quantile(0.5)),
-            first_fetch_ms=_ms(first_ns),
+            # The mean: what a run pays for its epochs is their sum, and some are four times as slow as others.
+            first_fetch_ms=_ms(first.total / first.count if first.count else None),
         )
 
     def _add_mixed(self, piece: Slice, steps: Columns) -> Window:

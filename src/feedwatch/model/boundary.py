@@ -17,4 +17,4 @@ class EpochBoundaries:
     median_ms: float | None = None
     share: float | None = None  # of the run's wall time
     loader_start_ms: float | None = None  # median of iter(): starting workers
-    first_fetch_ms: float | None = None  # median of the first fetch of an epoch
+    first_fetch_ms: float | None = None  # mean of the first fetch of an epoch
