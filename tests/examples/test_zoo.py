@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.zoo.table import render
-from benchmarks.zoo.verdicts import outcome
+from benchmarks.zoo.verdicts import disagree, outcome
 from feedwatch.advise.registry import RULES
 
 ZOO = Path(__file__).parents[2] / "benchmarks" / "zoo"
@@ -21,13 +21,24 @@ def answer(samples_per_s, *findings, step_ms=10.0, run_s=5.0):
     return {"report": report, "step_ms": step_ms, "run_s": run_s, "facts": {"run": {"wall_ns": 8e9, "batches": 100}}}
 
 
-def test_the_gain_reached_is_the_ratio_of_medians():
-    bad = [answer(100, ("FW101", 1.5, 2.5)), answer(110, ("FW101", 1.4, 2.4)), answer(20, ("FW101", 1.6, 2.6))]
-    seen = outcome(CASE, bad, [answer(200), answer(220), answer(1000)])
+def test_the_gain_reached_is_the_median_of_the_turns():
+    """A machine that is three times as slow in one turn slows both of its trainings."""
+    bad = [answer(100, ("FW101", 1.5, 2.5)), answer(110, ("FW101", 1.4, 2.4)), answer(30, ("FW101", 1.6, 2.6))]
+    seen = outcome(CASE, bad, [answer(200), answer(242), answer(69)])
     assert seen.reached == pytest.approx(2.2)
     assert (seen.low, seen.high) == (1.5, 2.5)
     assert seen.correct
     assert seen.inside
+
+
+def test_turns_disagree_about_the_finding_or_whether_its_gain_holds():
+    bad = [answer(100, ("FW101", 1.5, 2.5)), answer(100, ("FW101", 1.5, 2.5))]
+    assert not disagree(CASE, bad, [answer(160), answer(240)])
+    assert disagree(CASE, bad, [answer(160), answer(260)])
+    assert disagree(CASE, [bad[0], answer(100, ("FW110", 1.5, 2.5))], [answer(160), answer(160)])
+    healthy = {**CASE, "expects": None}
+    assert not disagree(healthy, [answer(100), answer(50)], [])
+    assert disagree(healthy, [answer(100), answer(100, ("FW103", None, None))], [])
 
 
 def test_a_gain_above_the_range_is_outside():
