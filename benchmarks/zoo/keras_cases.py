@@ -111,7 +111,7 @@ def python_map(fix: Advised | None) -> Plan:
     return Plan(data.prefetch(AUTOTUNE), device_ms=4, rounds=0)
 
 
-@case("FW125", "a call per row that costs more than its work")
+@case("FW125", "a call per row that costs as much as its work")
 def map_per_row(fix: Advised | None) -> Plan:
     def scale(features: Any, label: Any) -> tuple[Any, Any]:
         for _ in range(48):
