@@ -1,13 +1,13 @@
 """What a callback adds to one call of Keras' train function, on TensorFlow.
 
-The same model is fitted with and without, in pairs that stand side by side in time. The clocks are read right
-before each call of the train function, by the model itself, so that the bare fit is timed without any callback.
+The same model is fitted with and without, in pairs of fits that take turns, a few calls each. The clocks are read
+right before each call of the train function, by the model itself, so that the bare fit is timed without any callback.
 """
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,9 +18,10 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 import tensorflow as tf
 
-from benchmarks.paired import compared, spread, take_pair
+from benchmarks.paired import Pair, compared, spread
 from benchmarks.part import Effort, run_part
-from benchmarks.stopwatch import WARM_STEPS, Reading, figures, read_clocks
+from benchmarks.stopwatch import WARM_STEPS, figures
+from benchmarks.turns import Side, take_turns
 from feedwatch.keras import FeedWatch
 
 # One thread per op: with two busy cores a pool of spinning threads would be most of the noise.
@@ -38,19 +39,26 @@ class Empty(keras.callbacks.Callback):
         pass
 
 
+def ours(directory: str) -> FeedWatch:
+    made = FeedWatch(directory, console=False)
+    # Half of the time it stands still: a second of its own is two.
+    made._settings = replace(made._settings, window_seconds=2 * made._settings.window_seconds)
+    return made
+
+
 VARIANTS: dict[str, Callable[[str], list[Any]]] = {
     BARE: lambda _: [],
     EMPTY: lambda _: [Empty()],
-    OURS: lambda directory: [FeedWatch(directory, console=False)],
+    OURS: lambda directory: [ours(directory)],
     'TensorBoard(update_freq="batch")': lambda directory: [keras.callbacks.TensorBoard(directory, update_freq="batch")],
     PROFILED: lambda directory: [keras.callbacks.TensorBoard(directory, profile_batch=(10, 20))],
 }
 
 
 class Timed(keras.Sequential):
-    """Reads the clocks before each call of its train function."""
+    """Takes a step of its turn before each call of its train function."""
 
-    readings: list[Reading]
+    side: Side | None = None
 
     def make_train_function(self, force=False):
         fresh = self.train_function is None or force
@@ -61,62 +69,88 @@ class Timed(keras.Sequential):
 
     def _timed(self, call):
         def timed(iterator):
-            self.readings.append(read_clocks())
+            if self.side is not None:
+                self.side.step()
             return call(iterator)
 
         return timed
 
 
-def model_of(width: int, layers: int, per_call: int) -> Timed:
-    model = Timed([keras.Input((width,)), *[keras.layers.Dense(width) for _ in range(layers)]])
-    model.compile("sgd", "mse", steps_per_execution=per_call)
-    return model
+@dataclass(frozen=True, slots=True)
+class Size:
+    width: int
+    layers: int
+    per_call: int  # steps per execution
+    calls: int
+    calls_per_turn: int  # some tens of milliseconds
 
 
-def fit(model: Timed, data: Any, calls: int, per_call: int, callbacks: list[Any]) -> dict[str, float]:
-    model.readings = []
-    began = time.perf_counter()
-    model.fit(data, steps_per_epoch=(calls + WARM_STEPS) * per_call, verbose=0, callbacks=callbacks)
-    return figures(model.readings, time.perf_counter() - began)
+class Bench:
+    """Two equal models. Both play both parts: that one of them lies better in memory is no cost of a callback."""
 
+    def __init__(self, size: Size) -> None:
+        self._size = size
+        shape = (4, size.width)
+        self._data = tf.data.Dataset.from_tensors((tf.ones(shape), tf.ones(shape))).repeat().prefetch(2)
+        self._models = self._made(), self._made()
+        self.said: list[float] = []
 
-def measure(width: int, layers: int, per_call: int, calls: int, pairs: Mapping[str, int]) -> dict[str, Any]:
-    """`pairs`: how many per variant."""
-    data = tf.data.Dataset.from_tensors((tf.ones((4, width)), tf.ones((4, width)))).repeat().prefetch(2)
-    models = {name: model_of(width, layers, per_call) for name in (BARE, *pairs)}
-    said: list[float] = []
+    def warm_up(self, name: str) -> None:
+        for model in self._models:
+            self._fit(name, model, None, WARM_STEPS)  # traces
 
-    def once(name: str) -> dict[str, float]:
+    def pair(self, name: str, number: int) -> Pair:
+        """The variant's figures and those of the bare fit."""
+        parts = (name, BARE) if number % 2 else (BARE, name)
+        models = self._models if number // 2 % 2 else self._models[::-1]
+        fits = [partial(self._fit, part, model) for part, model in zip(parts, models, strict=True)]
+        sides = take_turns(*fits, self._size.calls_per_turn)
+        rows = {part: figures(side.turns, side.seconds) for part, side in zip(parts, sides, strict=True)}
+        return rows[name], rows[BARE]
+
+    def _fit(self, name: str, model: Timed, side: Side | None, calls: int | None = None) -> None:
+        model.side = side
+        steps = (self._size.calls + WARM_STEPS if calls is None else calls) * self._size.per_call
         with tempfile.TemporaryDirectory() as directory:
             callbacks = VARIANTS[name](directory)
-            row = fit(models[name], data, calls, per_call, callbacks)
-        if name == OURS and callbacks[0].report.self_cost.us_per_step is not None:
-            said.append(callbacks[0].report.self_cost.us_per_step)
-        return row
+            model.fit(self._data, steps_per_epoch=steps, verbose=0, callbacks=callbacks)
+        if name == OURS and side is not None and callbacks[0].report.self_cost.us_per_step is not None:
+            self.said.append(callbacks[0].report.self_cost.us_per_step)
 
-    once(BARE)
+    def _made(self) -> Timed:
+        layers = [keras.layers.Dense(self._size.width) for _ in range(self._size.layers)]
+        model = Timed([keras.Input((self._size.width,)), *layers])
+        model.compile("sgd", "mse", steps_per_execution=self._size.per_call)
+        return model
+
+
+def measure(size: Size, pairs: Mapping[str, int]) -> dict[str, Any]:
+    """`pairs`: how many per variant."""
+    bench = Bench(size)
+    bench.warm_up(BARE)
     variants = {}
     for name, count in pairs.items():
-        once(name)  # traces, and warms caches up
-        taken = [take_pair(partial(once, name), partial(once, BARE), turn) for turn in range(count)]
-        variants[name] = compared(taken, BARE)
+        bench.warm_up(name)
+        variants[name] = compared([bench.pair(name, number) for number in range(count)], BARE)
     return {
-        "per_call": per_call,
-        "steps": calls,
+        "per_call": size.per_call,
+        "steps": size.calls,
         "variants": variants,
-        "says_of_itself_us": spread(said).as_dict() if said else None,
+        "says_of_itself_us": spread(bench.said).as_dict() if bench.said else None,
     }
 
 
 def main(effort: Effort) -> dict[str, Any]:
     few = dict.fromkeys((name for name in VARIANTS if name != BARE), effort.rounds(4))
-    # Long enough for what happens once a second or every thousand batches (drains and windows are in every tiny fit),
-    # and for the early drains of a fit not to be most of it.
+    # Long enough for what happens once a second (drains and windows are in every fit), and for the early drains of a
+    # fit not to be most of it.
     return {
-        "tiny": measure(16, 2, 1, effort.steps(2000), few | {EMPTY: effort.rounds(8), OURS: effort.rounds(16)}),
-        "5 ms": measure(384, 12, 1, effort.steps(300), few | {OURS: effort.rounds(16)}),
+        "tiny": measure(
+            Size(16, 2, 1, effort.steps(2000), 25), few | {EMPTY: effort.rounds(8), OURS: effort.rounds(32)}
+        ),
+        "5 ms": measure(Size(384, 12, 1, effort.steps(300), 10), few | {OURS: effort.rounds(24)}),
         "tiny, steps_per_execution=10": measure(
-            16, 2, 10, effort.steps(1200), {EMPTY: effort.rounds(6), OURS: effort.rounds(24)}
+            Size(16, 2, 10, effort.steps(800), 12), {EMPTY: effort.rounds(8), OURS: effort.rounds(48)}
         ),
     }
 

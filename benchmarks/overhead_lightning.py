@@ -109,7 +109,7 @@ def fit(size: Size, variant: Variant) -> tuple[dict[str, float], list[Any]]:
         began = time.perf_counter()
         trainer.fit(model, loader)
         took_s = time.perf_counter() - began
-    return figures(model.readings, took_s), callbacks
+    return figures([model.readings], took_s), callbacks
 
 
 def measure(size: Size, pairs: Mapping[str, int]) -> dict[str, Any]:

@@ -15,15 +15,18 @@ def read_clocks() -> Reading:
     return time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
 
 
-def figures(readings: Sequence[Reading], fit_seconds: float) -> dict[str, float]:
+def figures(turns: Sequence[Sequence[Reading]], fit_seconds: float) -> dict[str, float]:
     """Microseconds per step after the warm-up, and what the whole fit took besides its usual steps.
 
-    The mean contains what happens now and then (a window handed over, a flush); the median is what most steps see.
+    A fit is one row of readings, or several where it stood still between two of them. The mean contains what happens
+    now and then (a window handed over, a flush); the median is what most steps see.
     """
-    steady = readings[WARM_STEPS:]
-    steps = len(steady) - 1
-    wall_us, thread_us, process_us = ((steady[-1][clock] - steady[0][clock]) / steps / 1e3 for clock in range(3))
-    median_us = statistics.median(after[0] - before[0] for before, after in pairwise(steady)) / 1e3
+    steady = _steady(turns)
+    steps = sum(len(turn) - 1 for turn in steady)
+    wall_us, thread_us, process_us = (
+        sum(turn[-1][clock] - turn[0][clock] for turn in steady) / steps / 1e3 for clock in range(3)
+    )
+    median_us = statistics.median(after[0] - before[0] for turn in steady for before, after in pairwise(turn)) / 1e3
     return {
         "wall_us": wall_us,
         "thread_cpu_us": thread_us,
@@ -31,3 +34,12 @@ def figures(readings: Sequence[Reading], fit_seconds: float) -> dict[str, float]
         "median_wall_us": median_us,
         "once_ms": fit_seconds * 1e3 - (wall_us * steps + median_us * WARM_STEPS) / 1e3,
     }
+
+
+def _steady(turns: Sequence[Sequence[Reading]]) -> list[Sequence[Reading]]:
+    kept, warm = [], WARM_STEPS
+    for turn in turns:
+        if warm < len(turn) - 1:
+            kept.append(turn[warm:])
+        warm = max(0, warm - (len(turn) - 1))
+    return kept

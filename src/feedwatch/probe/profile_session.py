@@ -106,6 +106,11 @@ class ProfilerWindows:
     def windows(self) -> int:
         return self._policy.windows
 
+    @property
+    def next_step(self) -> int:
+        """Before this one `step_end` has nothing to do."""
+        return self._next_step
+
     def step_end(self, step: int) -> None:
         if step >= self._next_step:
             self._at(step)

@@ -103,15 +103,15 @@ def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
 
 
 def _count_traces(watch: Watch) -> None:
-    from feedwatch.hooks.keras.graph_iterator import traces
+    from feedwatch.hooks.keras.graph_iterator import traces_ns
     from feedwatch.hooks.keras.graph_source import GraphSource
 
-    watch.trace_count = traces
+    watch.retraces.traces_ns = traces_ns
     session, timeline = watch.session, watch.timeline
 
     def tell() -> None:
-        if session.facts.run.run_eagerly is not True and session.facts.run.retraces != watch.retraces:
-            session.update(run=replace(session.facts.run, retraces=watch.retraces))
+        if session.facts.run.run_eagerly is not True and session.facts.run.retraces != watch.retraces.count:
+            session.update(run=replace(session.facts.run, retraces=watch.retraces.count))
         if timeline.tracing_ns is not None:
             session.tracing(timeline.tracing_ns / 1e6)
         if isinstance(watch.source, GraphSource) and session.facts.run.run_eagerly is not True:

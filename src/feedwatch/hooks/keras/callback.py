@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,15 @@ import keras
 
 from feedwatch.errors import SettingError
 from feedwatch.guard import Guard
+from feedwatch.hooks.keras.marks import BEGIN, END
 from feedwatch.settings import ProfileChoice, Settings, switched_off
 
 if TYPE_CHECKING:
+    from feedwatch.hooks.keras.marks import Marks
     from feedwatch.hooks.keras.watch import Watch
     from feedwatch.model.report import Report
+
+_now_ns = time.perf_counter_ns
 
 
 class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
@@ -49,6 +54,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
     def _clear(self) -> None:
         self._guard = Guard("the Keras hook")
         self._watch: Watch | None = None
+        self._marks: Marks | None = None  # of the watch, while its fit is the one that trains
         self._last: Watch | None = None
 
     @property
@@ -63,7 +69,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
 
     # Copies carry the settings only: threads, files and graph resources belong to one process and one fit.
     def __getstate__(self) -> dict[str, Any]:
-        gone = ("_watch", "_last", "_guard", "_model")
+        gone = ("_watch", "_marks", "_last", "_guard", "_model")
         return {name: value for name, value in vars(self).items() if name not in gone}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -90,13 +96,21 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
             self._guard.run(self._watch.epoch_end)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        if self._watch is not None:
-            if self._guard.off:
-                self._watch.discard()
+        marks = self._marks
+        if marks is not None:
+            # Written out: see `marks`. Nothing here can fail.
+            now_ns = _now_ns()
+            marks.rows.append((BEGIN, batch, now_ns))
+            if now_ns >= marks.due_ns or len(marks.rows) >= marks.most:
+                self._settle()
+        elif self._watch is not None:
             self._guard.run(self._watch.step_begin, batch)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        if self._watch is not None:
+        marks = self._marks
+        if marks is not None:
+            marks.rows.append((END, batch, _now_ns()))
+        elif self._watch is not None:
             self._guard.run(self._watch.step_end, batch)
 
     def on_test_begin(self, logs: Any = None) -> None:
@@ -106,6 +120,14 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
     def on_test_end(self, logs: Any = None) -> None:
         if self._watch is not None:
             self._guard.run(self._watch.test_end)
+
+    def _settle(self) -> None:
+        watch = self._watch
+        assert watch is not None
+        if self._guard.off:
+            watch.discard()
+        else:
+            self._guard.run(watch.settle)
 
     # -- one fit ---------------------------------------------------------------------------------
 
@@ -117,10 +139,16 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
             self._guard = Guard("the Keras hook")
             self._last = opened
         self._watch = opened
+        self._choose_marks()
+
+    def _choose_marks(self) -> None:
+        watch = self._watch
+        self._marks = None if watch is None or watch.nested else watch.marks
 
     def _epoch_begin(self, epoch: int) -> None:
         if self._watch is not None:
             self._recount(self._watch)
+            self._choose_marks()
             self._watch.epoch_begin(epoch)
 
     def _recount(self, watch: "Watch") -> None:
@@ -137,6 +165,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
         if watch.finish():
             self._watch = None
             self._steps_before = watch.steps
+        self._choose_marks()
 
 
 def _checked(log_dir: str | os.PathLike[str] | None) -> Path | None:

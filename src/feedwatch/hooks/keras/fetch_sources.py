@@ -1,6 +1,7 @@
 """Who tells when a batch was asked for and when it was there."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from feedwatch.hooks.keras.attribution import Fetch
@@ -17,7 +18,7 @@ class FetchSource(Protocol):
         """The iterator to hand to Keras; the same one where it cannot be timed."""
         ...
 
-    def drain(self) -> list[Fetch]: ...
+    def drain(self) -> Sequence[Fetch]: ...
 
     def close(self) -> None: ...
 

@@ -7,8 +7,9 @@ number of fits.
 """
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
 
 import tensorflow as tf
 from tensorflow.python.data.ops import iterator_ops
@@ -20,16 +21,18 @@ from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.batch_shape import leading_size
 from feedwatch.hooks.keras.graph_stamps import GraphStamps, emit_row
 
+# The last ones of this process: the Python code here runs in a graph context only while Keras traces.
+MAX_TRACES: Final = 1024
+
 
 class _Traces:
-    """How often a fetch was traced: the Python code here runs in a graph context only while Keras traces."""
-
-    count = 0
+    at_ns: ClassVar[deque[int]] = deque(maxlen=MAX_TRACES)
     guard = Guard("the timed fetch")
 
 
-def traces() -> int:
-    return _Traces.count
+def traces_ns() -> Sequence[int]:
+    """When a fetch was traced, in order."""
+    return _Traces.at_ns
 
 
 def timed(iterator: Any, stamps: GraphStamps, eager: Callable[[Fetch], None]) -> Any | None:
@@ -173,7 +176,7 @@ class TimedDistributedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
 def _timed_fetch(twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any], Any] | None = None) -> Any:
     if tf.executing_eagerly():
         return _timed_eagerly(twin, fetch)
-    _Traces.count += 1
+    _Traces.at_ns.append(time.perf_counter_ns())
     with tf.device("/CPU:0"):
         asked = tf.timestamp()
     with tf.control_dependencies([asked]):

@@ -1,5 +1,6 @@
 """TensorFlow: stamps in the graph, or in Python where Keras fetches eagerly."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from feedwatch.hooks.keras.attribution import Fetch
@@ -30,7 +31,7 @@ class GraphSource:
             return iterator
         return twin
 
-    def drain(self) -> list[Fetch]:
+    def drain(self) -> Sequence[Fetch]:
         fetches = self.stamps.drain()
         eager = self._eager.drain()
         return sorted([*fetches, *eager]) if eager and fetches else fetches or eager

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from feedwatch.hooks.keras.attribution import Fetch
+from feedwatch.hooks.keras.fetch_columns import FetchColumns, no_fetches
 
-CALIBRATING_READS: Final = 8
+CALIBRATING_READS: Final = 4
 # A queue with a limit would hold the training up when it is full. This one is emptied about once a second and at the
 # latest after DRAIN_FETCHES fetches, so it never holds more than that or than one call fetches.
 UNLIMITED: Final = -1
@@ -49,22 +49,22 @@ class GraphStamps:
             self._ends.append((first + before, row))
         self._begun = (row, batches)
 
-    def drain(self) -> list[Fetch]:
+    def drain(self) -> FetchColumns:
         """New fetches in order, on the monotonic clock. Nothing fetched (the end of the data) is not a fetch."""
         if self.read_ns is None:
             self.read_ns = self._fastest_read_ns()
         # Never waits: two readers at once, a second thread or a finaliser inside this one, would ask for the same
         # rows, and the slower one would wait for rows that nobody writes.
         if not self._taking.acquire(blocking=False):
-            return []
+            return no_fetches()
         try:
             return self._take(self._waiting())
         finally:
             self._taking.release()
 
-    def _take(self, rows: int) -> list[Fetch]:
+    def _take(self, rows: int) -> FetchColumns:
         if not rows:
-            return []
+            return no_fetches()
         with tf.init_scope():
             columns = tf.raw_ops.QueueDequeueManyV2(handle=self.queue, n=rows, component_types=COLUMNS)
         asked, got = (column.numpy() for column in columns)
@@ -74,7 +74,7 @@ class GraphStamps:
         offset_ns = time.time_ns() - time.perf_counter_ns()
         asked_ns = (asked[there] * 1e9).astype(np.int64) - offset_ns
         got_ns = (got[there] * 1e9).astype(np.int64) - offset_ns
-        return list(map(Fetch, asked_ns.tolist(), np.maximum(asked_ns, got_ns).tolist()))
+        return FetchColumns(asked_ns, np.maximum(asked_ns, got_ns))
 
     def _vain(self, first: int, count: int) -> Any:
         begun, batches = self._begun

@@ -17,7 +17,7 @@ from feedwatch.session import Session
 from feedwatch.settings import Settings
 
 # What waits in memory between two drains, however short the steps are.
-DRAIN_FETCHES: Final = 1024
+DRAIN_FETCHES: Final = 4096
 
 
 def open_watch(

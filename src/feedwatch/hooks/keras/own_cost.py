@@ -1,4 +1,4 @@
-"""What we cost per step: the hooks sampled, the drains added up, the graph's ops by calibration."""
+"""What we cost per step: the hooks sampled or calibrated, the drains added up, the graph's ops by calibration."""
 
 from typing import Final
 
@@ -14,6 +14,10 @@ class OwnCost:
         self._hook_ns = 0
         self._hooks = 0
         self._drain_ns = 0
+
+    @property
+    def sampled(self) -> bool:
+        return self._hooks > 0
 
     def hooks(self, took_ns: int) -> None:
         """One begin and end hook together."""

@@ -17,7 +17,7 @@ from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, TfDataFacts
 
 # The drains of the first seconds: after these the windows' own looks are enough.
-EARLY_LOOKS: Final = 6
+EARLY_LOOKS: Final = 3
 # From here on the newest look is the best one; with shorter epochs it is the latest in its epoch.
 SETTLED_BATCHES: Final = 50
 
@@ -49,7 +49,7 @@ class TfPipeline:
 
     def early_look(self) -> None:
         """A run of a second or two has no window before its iterator is at its end and has let go of its readers: the
-        first drains keep tf.data's figures (0.2 ms each, on the training thread) for the sink's thread to join.
+        first drains keep tf.data's figures (0.4 ms each, on the training thread) for the sink's thread to join.
         """
         if self._early_looks >= EARLY_LOOKS:
             return

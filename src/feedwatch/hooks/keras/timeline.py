@@ -4,10 +4,13 @@ Nothing is decided on the hot path: a mark is a number appended. `drain` pairs t
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from feedwatch.hooks.keras.attribution import Execution, Fetch, device_record, host_record, unmeasured
+from feedwatch.hooks.keras.entries import Call, Entry, Epoch, Pause
+from feedwatch.hooks.keras.fetch_columns import FetchColumns, no_fetches
+from feedwatch.hooks.keras.usual_calls import LEAST_CALLS, usual_records
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.step import StepKind, StepRecord
 
@@ -18,28 +21,6 @@ MAX_PENDING: Final = 8192
 class EpochMark(NamedTuple):
     epoch: int
     step: int
-
-
-class _Call(NamedTuple):
-    begin_ns: int
-    called_ns: int  # the other callbacks' begin hooks are done
-    end_ns: int | None  # on the training thread, where Keras tells
-    until_ns: int
-    key: tuple[int, int]  # epoch ordinal, last batch of the call
-    traced: bool
-
-
-class _Pause(NamedTuple):
-    """Between two epochs."""
-
-    from_ns: int
-    to_ns: int
-    validation_ns: int
-    loader_start_ns: int | None
-
-
-class _Epoch(NamedTuple):
-    epoch: int
 
 
 Item = StepRecord | EpochGap | EpochMark
@@ -71,10 +52,13 @@ class Timeline:
         self._ends_here = ends_here
         self._completions = completions
         self._header_fetch = header_fetch
-        self._plain = batches_per_call == 1 and header_fetch is False and not completions
+        # Batches are fetched inside calls that are over when they return: nothing needs to be known at once.
+        self.at_once = header_fetch is False and ends_here and not completions
         self._done_ns: dict[tuple[int, int], int] = {}
-        self._pending: deque[_Call | _Pause | _Epoch] = deque()
+        self._pending: deque[Entry] = deque()
         self._fetches: deque[Fetch] = deque()
+        self._columns = no_fetches()  # instead, where they come as columns
+        self._by_hand = 1
         self._begin_ns: int | None = None
         self._called_ns = 0
         self._end_ns: int | None = None
@@ -154,7 +138,7 @@ class Timeline:
 
     def epoch_begin(self, epoch: int) -> None:
         self._ordinal += 1
-        self._pending.append(_Epoch(epoch))
+        self._pending.append(Epoch(epoch))
 
     def test_begin(self, now_ns: int) -> None:
         self.pause(now_ns)
@@ -173,11 +157,11 @@ class Timeline:
         return len(self._pending)
 
     def begins_ns(self) -> list[int]:
-        return [entry.begin_ns for entry in self._pending if isinstance(entry, _Call)]
+        return [entry.begin_ns for entry in self._pending if isinstance(entry, Call)]
 
     def _close(self, until_ns: int) -> None:
         assert self._begin_ns is not None
-        self._pending.append(_Call(self._begin_ns, self._called_ns, self._end_ns, until_ns, self._key, self._traced))
+        self._pending.append(Call(self._begin_ns, self._called_ns, self._end_ns, until_ns, self._key, self._traced))
         self.calls += 1
         self._end_ns, self._traced = None, False
         if len(self._pending) > MAX_PENDING:
@@ -186,22 +170,23 @@ class Timeline:
 
     def _end_pause(self, now_ns: int) -> None:
         assert self._last_end_ns is not None
-        self._pending.append(_Pause(self._last_end_ns, now_ns, self._validation_ns, self._loader_start_ns))
+        self._pending.append(Pause(self._last_end_ns, now_ns, self._validation_ns, self._loader_start_ns))
         self._last_end_ns, self._validation_ns, self._loader_start_ns = None, 0, None
 
     # -- pairing: once per window ----------------------------------------------------------------
 
     def drain(self, fetches: Sequence[Fetch]) -> Iterator[Item]:
         """What is complete so far, in order."""
-        self._fetches.extend(fetches)
+        self._hold(fetches)
         while self._pending:
             entry = self._pending[0]
-            if self._plain and type(entry) is _Call:
-                yield self._plain_record(entry) or self._record(entry)
-            elif isinstance(entry, _Epoch):
+            if isinstance(entry, Epoch):
                 yield EpochMark(entry.epoch, self.steps)
-            elif isinstance(entry, _Pause):
+            elif isinstance(entry, Pause):
                 yield self._gap(entry)
+            elif self._columns:
+                yield from self._many()
+                continue
             elif self._completions and entry.key not in self._done_ns:
                 if entry.key[0] > self._flushed:
                     return
@@ -211,7 +196,35 @@ class Timeline:
                 yield self._record(entry)
             self._pending.popleft()
 
-    def _gap(self, pause: _Pause) -> EpochGap:
+    def _hold(self, fetches: Sequence[Fetch]) -> None:
+        if self.at_once and isinstance(fetches, FetchColumns) and not self._fetches:
+            self._columns = self._columns.followed_by(fetches)
+            self._by_hand = 1
+            return
+        self._fetches.extend(self._columns)
+        self._fetches.extend(fetches)
+        self._columns = no_fetches()
+
+    def _many(self) -> Iterator[StepRecord]:
+        """The usual calls at once, and the one that stopped them by hand; more by hand where hardly any is usual."""
+        run = _leading_calls(self._pending)
+        usual = usual_records(run, self._columns, self._per_call, self.steps, self.samples_per_batch)
+        for _ in usual:
+            self._pending.popleft()
+        if usual:
+            self._columns = self._columns[len(usual) * self._per_call :]
+            self.steps = usual[-1].step
+            self._free_ns = run[len(usual) - 1].end_ns
+            yield from usual
+        self._by_hand = 1 if len(usual) >= LEAST_CALLS else 2 * self._by_hand
+        for call in run[len(usual) :][: self._by_hand]:
+            taken = self._columns.asked_before(call.until_ns if call.end_ns is None else call.end_ns)
+            self._fetches.extend(self._columns[:taken])
+            self._columns = self._columns[taken:]
+            self._pending.popleft()
+            yield self._record(call)
+
+    def _gap(self, pause: Pause) -> EpochGap:
         to_ns = pause.to_ns
         if self._header_fetch and self._fetches:
             to_ns = min(to_ns, max(pause.from_ns, self._fetches[0].asked_ns))
@@ -222,7 +235,7 @@ class Timeline:
         wall_ns = max(0, to_ns - from_ns - pause.validation_ns)
         return EpochGap(self.steps, wall_ns, pause.loader_start_ns, pause.validation_ns or None)
 
-    def _record(self, call: _Call) -> StepRecord:
+    def _record(self, call: Call) -> StepRecord:
         mine = self._take(call)
         self.steps += len(mine) or self._per_call
         until_ns = call.until_ns
@@ -254,35 +267,7 @@ class Timeline:
             return device_record(execution, mine, start_ns if free_ns is None else free_ns)
         return host_record(execution, mine)
 
-    def _plain_record(self, call: _Call) -> StepRecord | None:
-        """The same by a shorter way, for the usual step of a TensorFlow run: one batch, fetched inside the call.
-
-        A drain of a thousand steps took 8 ms, with this and the ring read as arrays 4 to 5. None: another kind of step.
-        """
-        fetches = self._fetches
-        if not fetches:
-            return None
-        asked_ns, got_ns, samples = fetches[0]
-        begin_ns, called_ns, end_ns, until_ns, _, traced = call
-        if end_ns is None or traced or asked_ns == end_ns or not called_ns <= asked_ns <= got_ns <= end_ns <= until_ns:
-            return None
-        if len(fetches) > 1 and fetches[1].asked_ns < end_ns:
-            return None
-        fetches.popleft()
-        self.steps += 1
-        self._free_ns = end_ns
-        wait_ns = got_ns - asked_ns
-        return StepRecord(
-            self.steps,
-            max(1, until_ns - begin_ns),
-            wait_ns,
-            None,
-            end_ns - called_ns - wait_ns,
-            1,
-            self.samples_per_batch if samples is None else samples,
-        )
-
-    def _take(self, call: _Call) -> list[Fetch]:
+    def _take(self, call: Call) -> list[Fetch]:
         if self._header_fetch is None and self._fetches:
             self._header_fetch = self._fetches[0].got_ns <= call.begin_ns
         mine: list[Fetch] = []
@@ -292,3 +277,12 @@ class Timeline:
             mine.append(fetches.popleft())
         # The last one may be left over from a call that never ended; a call takes no more than it asked for.
         return mine[-self._per_call :]
+
+
+def _leading_calls(entries: Iterable[Entry]) -> list[Call]:
+    calls = []
+    for entry in entries:
+        if not isinstance(entry, Call):
+            break
+        calls.append(entry)
+    return calls

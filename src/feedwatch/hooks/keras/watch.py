@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.fetch_sources import FetchSource
+from feedwatch.hooks.keras.marks import BEGIN, CALLED, END, Marks, mark_cost_ns
 from feedwatch.hooks.keras.own_cost import SAMPLE_MASK, OwnCost
+from feedwatch.hooks.keras.retraces import Retraces
 from feedwatch.hooks.keras.timeline import Timeline
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.report import Report, Status
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 
     from feedwatch.probe.profile_session import ProfilerWindows
 
-# Soon after the first steps, then twice as long each time up to a window: what they tell is wanted early.
+# Soon after the first steps, then less and less often up to a window: what they tell is wanted early.
 FIRST_DRAIN_NS: Final = 50_000_000
+LATER_BY: Final = 4
 
 _now_ns = time.perf_counter_ns
 
@@ -54,15 +57,13 @@ class Watch:
         self.on_close: list[Callable[[], None]] = []
         self.windows: ProfilerWindows | None = None
         self._begun = 0
-        self.trace_count: Callable[[], int] | None = None
-        self.retraces = 0
-        self._traces = -1
+        self.retraces = Retraces()
         self._thread = threading.get_ident()
         self._drain_calls, self._most_drain_ns = drain_calls, drain_ns
         self._drain_ns = min(FIRST_DRAIN_NS, drain_ns)
         self._drain_at_ns = _now_ns() + self._drain_ns
         self._begin_cost_ns = 0
-        self._undrained = 0
+        self.marks = Marks(2 * drain_calls) if timeline.at_once else None  # None: every mark is told at once
         self.released: weakref.ref[Any] | None = None  # of fit's callback list: tells that fit is gone
 
     def watches(self, callback_list: Any) -> bool:
@@ -75,6 +76,43 @@ class Watch:
     @property
     def steps(self) -> int:
         return self.timeline.steps
+
+    # -- marks that were only appended -----------------------------------------------------------
+
+    def settle(self) -> None:
+        """In a begin hook that has more to do than to append its mark."""
+        now_ns = _now_ns()
+        self.replay()
+        if self.windows is not None:
+            self.windows.step_end(self._begun - 1)
+        if self.on_first_step:
+            self._run_once(self.on_first_step)
+        self._drain_when_due(now_ns)
+        self._rearm()
+        # What was done here is ours and not the step's.
+        self.timeline.called(_now_ns())
+
+    def replay(self) -> None:
+        if self.marks is None:
+            return
+        timeline = self.timeline
+        for which, batch, now_ns in self.marks.take():
+            if which == BEGIN:
+                timeline.begin(batch, now_ns)
+                self._begun += 1
+            elif which == END:
+                timeline.end(batch, now_ns, self.retraces.traced(now_ns))
+            else:
+                timeline.called(now_ns)
+
+    def _rearm(self) -> None:
+        """When the next begin hook has something to do; an end and a begin mark come with every call."""
+        assert self.marks is not None
+        calls = max(1, self._drain_calls - self.timeline.pending)
+        if self.windows is not None:
+            calls = min(calls, max(1, self.windows.next_step - self._begun + 1))
+        self.marks.most = 2 * calls
+        self.marks.due_ns = self._drain_at_ns
 
     # -- marks -----------------------------------------------------------------------------------
 
@@ -89,16 +127,14 @@ class Watch:
         timeline.begin(batch, now_ns)
         if self.on_first_step:
             self._run_once(self.on_first_step)
-        if now_ns >= self._drain_at_ns or timeline.pending >= self._drain_calls:
-            if self.guard.off:
-                self.discard()
-            else:
-                self.guard.run(self.drain)  # the guard of all drains: one that keeps failing is told once
-        elif not timeline.calls & SAMPLE_MASK:
+        if not self._drain_when_due(now_ns) and not timeline.calls & SAMPLE_MASK:
             self._begin_cost_ns = _now_ns() - now_ns
 
     def about_to_call(self) -> None:
-        self.timeline.called(_now_ns())
+        if self.marks is None:
+            self.timeline.called(_now_ns())
+        elif not self.nested:
+            self.marks.rows.append((CALLED, 0, _now_ns()))
 
     def step_end(self, batch: int) -> None:
         now_ns = _now_ns()
@@ -108,7 +144,7 @@ class Watch:
         if threading.get_ident() != self._thread:
             timeline.done(batch, now_ns)
         else:
-            timeline.end(batch, now_ns, self._has_traced())
+            timeline.end(batch, now_ns, self.retraces.traced(now_ns))
         if self._begin_cost_ns:
             self.cost.hooks(self._begin_cost_ns + _now_ns() - now_ns)
             self._begin_cost_ns = 0
@@ -118,21 +154,26 @@ class Watch:
             return
         if self.on_first_epoch:
             self._run_once(self.on_first_epoch)
+        self.replay()
         self.timeline.epoch_begin(epoch)
 
     def epoch_end(self) -> None:
         if not self.nested:
+            self.replay()
             self._end_window()
             self.timeline.epoch_end(_now_ns())
 
     def test_begin(self) -> None:
         if not self.nested:
+            self.replay()
             self._end_window()
             self.timeline.test_begin(_now_ns())
 
     def _end_window(self) -> None:
         if self.windows is not None:
             self.windows.epoch_end()
+            if self.marks is not None:
+                self.marks.due_ns = 0  # the next window may come earlier now
 
     def test_end(self) -> None:
         if not self.nested:
@@ -159,14 +200,25 @@ class Watch:
         return self.source.wrap(iterator)
 
     def _end_of_iterator(self) -> None:
+        self.replay()
         self.timeline.pause(_now_ns())
         if self.source.per_iterator:
             self.drain()
 
     # -- now and then ----------------------------------------------------------------------------
 
+    def _drain_when_due(self, now_ns: int) -> bool:
+        if now_ns < self._drain_at_ns and self.timeline.pending < self._drain_calls:
+            return False
+        if self.guard.off:
+            self.discard()
+        else:
+            self.guard.run(self.drain)  # the guard of all drains: one that keeps failing is told once
+        return True
+
     def drain(self) -> None:
         began_ns = _now_ns()
+        self.replay()
         recorder = self.session.recorder
         for item in self.timeline.drain(self.source.drain()):
             if isinstance(item, StepRecord):
@@ -180,18 +232,21 @@ class Watch:
             action()
         now_ns = _now_ns()
         self.cost.drain(now_ns - began_ns)
-        self._drain_ns = min(2 * self._drain_ns, self._most_drain_ns)
+        self._drain_ns = min(LATER_BY * self._drain_ns, self._most_drain_ns)
         self._drain_at_ns = now_ns + self._drain_ns
+        if self.marks is not None and not self.cost.sampled:
+            self.cost.hooks(int(mark_cost_ns()))
         own_ns = self.cost.ns_per_step(self.timeline.calls)
         if own_ns is not None:
             self.session.own_cost(own_ns)
 
     def discard(self) -> None:
-        """Instead of a mark, where we are switched off: the graph goes on stamping, and nothing may pile up."""
-        self._undrained += 1
-        if self._undrained >= self._drain_calls:
-            self._undrained = 0
-            self._discarding.run(self.source.drain)
+        """Where we are switched off: the graph goes on stamping, and nothing may pile up."""
+        self._drain_at_ns = _now_ns() + self._most_drain_ns
+        if self.marks is not None:
+            self.marks.take()
+            self._rearm()
+        self._discarding.run(self.source.drain)
 
     def finish(self) -> bool:
         """Train end. False: it was the end of a fit nested in ours."""
@@ -208,6 +263,7 @@ class Watch:
         """Idempotent; from the end hook, an exception, the next begin or the release of fit's own objects."""
         if self.session.closed:
             return
+        self.guard.run(self.replay)
         if status is not Status.FINISHED:
             self.timeline.abandon()
         self.timeline.epoch_end(_now_ns())
@@ -222,16 +278,6 @@ class Watch:
             self.guard.run(_print, self.report, self.log_dir)
         self.on_first_epoch, self.on_first_step, self.on_drain, self.on_close = [], [], [], []
         self.released = self.windows = None
-
-    def _has_traced(self) -> bool:
-        if self.trace_count is None:
-            return False
-        count = self.trace_count()
-        if count == self._traces:
-            return False
-        self._traces = count
-        self.retraces += self.timeline.calls > 0
-        return True
 
     def _run_once(self, actions: "list[Callable[[], None]]") -> None:
         waiting = list(actions)

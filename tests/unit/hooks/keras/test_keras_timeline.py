@@ -1,9 +1,13 @@
 """Marks of a whole fit, by hand: no framework, no clock."""
 
+import time
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.hooks.keras.attribution import Fetch
+from feedwatch.hooks.keras.fetch_columns import FetchColumns
 from feedwatch.hooks.keras.timeline import EpochMark, Timeline
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.step import StepKind, StepRecord
@@ -162,28 +166,94 @@ def test_the_call_that_failed_is_not_counted():
     assert len(records(timeline.drain([Fetch(0, 10 * MS, 8), Fetch(20 * MS, 30 * MS, 8)]))) == 1
 
 
-@given(steps=st.lists(st.tuples(*[st.integers(0, 20)] * 5), min_size=1, max_size=12), lost=st.sets(st.integers(0, 11)))
-def test_the_short_way_for_usual_steps_gives_the_same_records(steps, lost):
-    """Marks and fetches in any order that a clock can give them, some fetches lost: both ways agree, to the last."""
-    short, long = Timeline(1, header_fetch=False), Timeline(1, header_fetch=False)
-    long._plain = False
-    fetches, now_ns = [], 0
-    for timeline in (short, long):
-        timeline.samples_per_batch = 32
+def columns(fetches):
+    asked, got = ([fetch[at] for fetch in fetches] for at in (0, 1))
+    return FetchColumns(np.array(asked, np.int64), np.array(got, np.int64))
+
+
+def untidy_epoch(timelines, steps, per_call, lost, traced, start_ns):
+    """Marks and fetches in any order that a clock can give them, some fetches lost."""
+    fetches, now_ns = [], start_ns
+    for timeline in timelines:
         timeline.epoch_begin(0)
-    for number, (idle, called, asked, waited, computed) in enumerate(steps):
-        marks = [now_ns + idle]
-        for gap_ns in (called, asked, waited, computed):
-            marks.append(marks[-1] + gap_ns)
-        begin_ns, called_ns, asked_ns, got_ns, end_ns = marks
-        for timeline in (short, long):
-            timeline.begin(number, begin_ns)
+    for number, (idle, called, ahead, waits, computed) in enumerate(steps):
+        begin_ns = now_ns + idle
+        called_ns = begin_ns + called
+        at_ns = called_ns + ahead
+        for place, wait_ns in enumerate(waits[:per_call]):
+            if (number, place) not in lost:
+                fetches.append(Fetch(at_ns, at_ns + wait_ns))
+            at_ns += wait_ns
+        end_ns = max(at_ns + computed, called_ns)
+        for timeline in timelines:
+            timeline.begin(number * per_call, begin_ns)
             timeline.called(called_ns)
-            timeline.end(number, end_ns, traced=number == 0)
-        if number not in lost:
-            fetches.append(Fetch(asked_ns, got_ns))
+            timeline.end((number + 1) * per_call - 1, end_ns, traced=number in traced)
         now_ns = end_ns
-    for timeline in (short, long):
-        timeline.pause(now_ns + 5)
-    assert list(short.drain(fetches)) == list(long.drain(fetches))
-    assert (short.steps, short.dropped) == (long.steps, long.dropped)
+    for timeline in timelines:
+        timeline.epoch_end(now_ns + 5)
+    return fetches, now_ns + 10
+
+
+UNTIDY = st.lists(
+    st.tuples(
+        st.integers(0, 20),
+        st.integers(0, 20),
+        st.integers(-2, 20),
+        st.lists(st.integers(0, 20), min_size=4, max_size=4),
+        st.integers(-1, 40),
+    ),
+    min_size=1,
+    max_size=24,
+)
+
+
+@given(
+    epochs=st.lists(UNTIDY, min_size=1, max_size=2),
+    per_call=st.sampled_from([1, 2, 4]),
+    lost=st.sets(st.tuples(st.integers(0, 23), st.integers(0, 3)), max_size=3),
+    traced=st.sets(st.integers(0, 23), max_size=2),
+)
+def test_many_calls_at_once_give_the_same_records_as_one_by_one(epochs, per_call, lost, traced):
+    at_once, one_by_one = Timeline(per_call, header_fetch=False), Timeline(per_call, header_fetch=False)
+    for timeline in (at_once, one_by_one):
+        timeline.samples_per_batch = 32
+    now_ns, found, expected = 0, [], []
+    for steps in epochs:
+        fetches, now_ns = untidy_epoch((at_once, one_by_one), steps, per_call, lost, traced, now_ns)
+        fetches.sort()
+        found += at_once.drain(columns(fetches))
+        expected += one_by_one.drain(fetches)
+    assert found == expected
+    assert (at_once.steps, at_once.dropped, at_once.tracing_ns) == (
+        one_by_one.steps, one_by_one.dropped, one_by_one.tracing_ns,
+    )  # fmt: skip
+
+
+def test_a_tidy_run_is_paired_without_a_loop_over_its_fetches(monkeypatch):
+    timeline = Timeline(1, header_fetch=False)
+    fetches, at = tensorflow_epoch(timeline, 0, 50)
+    timeline.epoch_end(at * MS)
+    monkeypatch.setattr(timeline, "_record", None)
+    assert [record.input_wait_ns for record in timeline.drain(columns(fetches))] == [4 * MS - 1] * 50
+
+
+def test_fetches_of_a_call_that_never_ended_do_not_shift_the_next_ones():
+    timeline = Timeline(1, header_fetch=False)
+    first, at = tensorflow_epoch(timeline, 0, 6)
+    left = Fetch(at * MS - 5, at * MS - 4)
+    timeline.epoch_end(at * MS)
+    assert len(records(timeline.drain(columns([*first, left])))) == 6
+    second, at = tensorflow_epoch(timeline, at, 6)
+    timeline.epoch_end(at * MS)
+    assert [record.input_wait_ns for record in records(timeline.drain(columns(second)))] == [4 * MS - 1] * 6
+    assert timeline.dropped == 0
+
+
+def test_a_run_in_which_no_call_is_usual_is_not_tried_again_at_each():
+    timeline = Timeline(2, header_fetch=False)
+    fetches, at = tensorflow_epoch(timeline, 0, 500, per_call=2)  # one fetch each instead of two
+    timeline.epoch_end(at * MS)
+    began = time.perf_counter()
+    assert len(records(timeline.drain(columns(fetches)))) == 500
+    assert time.perf_counter() - began < 1.0
