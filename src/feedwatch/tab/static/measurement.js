@@ -36,7 +36,7 @@ const dropped = (cost) => (num(cost.dropped_windows) ? `${plural(cost.dropped_wi
 function notMeasured(report) {
   const phases = part(report.phases);
   const gaps = PHASES.filter((phase) => num(part(phases[phase.key]).ms) === null).map((phase) => phase.name);
-  if (!report.transfers) gaps.push('copies to the device');
+  if (!report.transfers) gaps.push('copies as the profiler sees them');
   if (!report.device) gaps.push('the device itself');
   const notes = list(part(report.self).notes).map(text).filter(Boolean);
   if (!gaps.length && !notes.length) return null;
