@@ -15,11 +15,12 @@ import tensorflow as tf
 from tensorflow.python.data.ops import iterator_ops
 from tensorflow.python.distribute import input_lib
 from tensorflow.python.framework import ops, type_spec
+from tensorflow.python.ops.control_flow_v2_func_graphs import WhileBodyFuncGraph
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.batch_shape import leading_size
-from feedwatch.hooks.keras.graph_stamps import GraphStamps, emit_row
+from feedwatch.hooks.keras.graph_stamps import AS_THE_LAST_GOT, GraphStamps, emit_row
 
 # The last ones of this process: the Python code here runs in a graph context only while Keras traces.
 MAX_TRACES: Final = 1024
@@ -82,7 +83,7 @@ class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
     def get_next_as_optional(self) -> Any:
         # Where the end of the data is known, nobody needs to ask: in a loop of ten steps that costs 9 µs per batch.
         asks = None if self._feedwatch_counted else lambda out: out.has_value()
-        return _timed_fetch(self, super().get_next_as_optional, has_value=asks)
+        return _timed_fetch(self, super().get_next_as_optional, has_value=asks, follows=_in_loop())
 
     def __next__(self) -> Any:
         try:
@@ -173,14 +174,29 @@ class TimedDistributedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
         return _attach(twin, components[1], False)  # type: ignore[no-any-return]
 
 
-def _timed_fetch(twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any], Any] | None = None) -> Any:
+def _in_loop() -> bool:
+    graph = None if tf.executing_eagerly() else ops.get_default_graph()
+    while graph is not None and not isinstance(graph, WhileBodyFuncGraph):
+        graph = getattr(graph, "outer_graph", None)
+    return graph is not None
+
+
+def _timed_fetch(
+    twin: Any, fetch: Callable[[], Any], has_value: Callable[[Any], Any] | None = None, follows: bool = False
+) -> Any:
+    """`follows`: in Keras' loop of several steps per execution, which asks for a batch as soon as it has the one
+    before: that one's second stamp is this one's first.
+    """
     if tf.executing_eagerly():
         return _timed_eagerly(twin, fetch)
     _Traces.at_ns.append(time.perf_counter_ns())
-    with tf.device("/CPU:0"):
-        asked = tf.timestamp()
-    with tf.control_dependencies([asked]):
-        out = fetch()
+    if follows:
+        asked, out = tf.constant(AS_THE_LAST_GOT, tf.float64), fetch()
+    else:
+        with tf.device("/CPU:0"):
+            asked = tf.timestamp()
+        with tf.control_dependencies([asked]):
+            out = fetch()
     try:
         return _stamped(twin, asked, out, has_value)
     except Exception as error:

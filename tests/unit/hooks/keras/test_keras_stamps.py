@@ -5,7 +5,7 @@ import time
 import pytest
 import tensorflow as tf
 
-from feedwatch.hooks.keras.graph_stamps import GraphStamps, emit_row
+from feedwatch.hooks.keras.graph_stamps import AS_THE_LAST_GOT, GraphStamps, emit_row
 
 MS = 1_000_000
 
@@ -38,6 +38,17 @@ def test_rows_come_back_in_order_on_the_monotonic_clock(stamps):
         assert fetch.got_ns - fetch.asked_ns == pytest.approx(MS, abs=2000)
     assert third.asked_ns - first.asked_ns == pytest.approx(4 * MS, abs=2000)
     assert len(stamps.drain()) == 0
+
+
+@pytest.mark.parametrize("drained_between", [False, True])
+def test_a_fetch_in_a_loop_was_asked_for_when_the_one_before_was_there(stamps, drained_between):
+    began, there = time.time(), tf.constant(True)
+    write(stamps.queue, tf.constant(began, tf.float64), tf.constant(began + 0.001, tf.float64), there)
+    found = [*stamps.drain()] if drained_between else []
+    write(stamps.queue, tf.constant(AS_THE_LAST_GOT, tf.float64), tf.constant(began + 0.004, tf.float64), there)
+    first, second = [*found, *stamps.drain()]
+    assert second.asked_ns == pytest.approx(first.got_ns, abs=0.1 * MS)
+    assert second.got_ns - second.asked_ns == pytest.approx(3 * MS, abs=0.1 * MS)
 
 
 def test_the_end_of_the_data_is_no_fetch(stamps):
