@@ -103,7 +103,7 @@ def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
 
 
 def _count_traces(watch: Watch) -> None:
-    from feedwatch.hooks.keras.graph_iterator import traces_ns
+    from feedwatch.hooks.keras.graph_fetch import traces_ns
     from feedwatch.hooks.keras.graph_source import GraphSource
 
     watch.retraces.traces_ns = traces_ns

@@ -34,7 +34,7 @@ class GraphSource:
     def drain(self) -> Sequence[Fetch]:
         fetches = self.stamps.drain()
         eager = self._eager.drain()
-        return sorted([*fetches, *eager]) if eager and fetches else fetches or eager
+        return sorted([*fetches, *eager], key=_asked) if eager and fetches else fetches or eager
 
     def graph_cost_ns(self, batches_per_call: int) -> float | None:
         """What the ops in the graph cost a call: calibrated on this machine by the time of one small read."""
@@ -44,3 +44,7 @@ class GraphSource:
 
     def close(self) -> None:
         self.stamps.destroy()
+
+
+def _asked(fetch: Fetch) -> int:
+    return fetch.asked_ns

@@ -1,4 +1,4 @@
-"""(asked, got) timestamps in a queue that lives in TensorFlow, so that a graph can write it without Python."""
+"""(asked, got, samples) rows in a queue that lives in TensorFlow, so that a graph can write it without Python."""
 
 import itertools
 import threading
@@ -14,9 +14,13 @@ CALIBRATING_READS: Final = 4
 # A queue with a limit would hold the training up when it is full. This one is emptied about once a second and at the
 # latest after DRAIN_FETCHES fetches, so it never holds more than that or than one call fetches.
 UNLIMITED: Final = -1
-COLUMNS: Final = [tf.float64, tf.float64]
+COLUMNS: Final = [tf.float64, tf.float64, tf.float64]
 # Instead of a first stamp: asked for when the fetch before was there. An op less in each turn of a loop.
 AS_THE_LAST_GOT: Final = 0.0
+# Instead of a second one: nothing was there, the data had ended.
+NOTHING_GOT: Final = 0.0
+# Instead of samples: the size of a batch is known elsewhere, or to nobody.
+NOT_COUNTED: Final = 0.0
 
 _numbers = itertools.count()
 
@@ -36,7 +40,7 @@ class GraphStamps:
         with tf.init_scope(), tf.device("/CPU:0"):
             self.queue = tf.raw_ops.FIFOQueueV2(
                 component_types=COLUMNS,
-                shapes=[[], []],
+                shapes=[[]] * len(COLUMNS),
                 capacity=UNLIMITED,
                 container="",
                 shared_name=f"feedwatch_stamps_{next(_numbers)}",
@@ -70,16 +74,16 @@ class GraphStamps:
             return no_fetches()
         with tf.init_scope():
             columns = tf.raw_ops.QueueDequeueManyV2(handle=self.queue, n=rows, component_types=COLUMNS)
-        asked, got = (column.numpy() for column in columns)
+        asked, got, samples = (column.numpy() for column in columns)
         asked = np.where(asked == AS_THE_LAST_GOT, np.append(self._last_got, got[:-1]), asked)
         self._last_got = float(got[-1])
-        there = (got > 0) & ~self._vain(self._taken, self._taken + rows)
+        there = (got != NOTHING_GOT) & ~self._vain(self._taken, self._taken + rows)
         self._taken += rows
         # The graph stamps the wall clock; everything else of ours is monotonic.
         offset_ns = time.time_ns() - time.perf_counter_ns()
         asked_ns = (asked[there] * 1e9).astype(np.int64) - offset_ns
         got_ns = (got[there] * 1e9).astype(np.int64) - offset_ns
-        return FetchColumns(asked_ns, np.maximum(asked_ns, got_ns))
+        return FetchColumns(asked_ns, np.maximum(asked_ns, got_ns), samples[there].astype(np.int64))
 
     def _vain(self, first: int, count: int) -> Any:
         begun, batches = self._begun
@@ -107,8 +111,6 @@ class GraphStamps:
         tf.raw_ops.DestroyResourceOp(resource=self.queue, ignore_lookup_error=True)
 
 
-def emit_row(queue: Any, asked: Any, got: Any, has_value: Any | None) -> None:
-    """In a graph: one row. Nothing fetched: `got` is 0, the end of the data."""
-    if has_value is not None:
-        got = tf.raw_ops.SelectV2(condition=has_value, t=got, e=tf.constant(0.0, tf.float64))
-    tf.raw_ops.QueueEnqueueV2(handle=queue, components=[asked, got])
+def emit_row(queue: Any, asked: Any, got: Any, samples: Any) -> None:
+    """In a graph: one row."""
+    tf.raw_ops.QueueEnqueueV2(handle=queue, components=[asked, got, samples])

@@ -5,14 +5,14 @@ those of `attribution.host_record`, for columns instead of numbers: call by call
 training thread.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Final
 
 import numpy as np
 
 from feedwatch.hooks.keras.entries import Call
-from feedwatch.hooks.keras.fetch_columns import FetchColumns, Nanoseconds
+from feedwatch.hooks.keras.fetch_columns import FetchColumns, Integers
 from feedwatch.model.step import StepKind, StepRecord
 
 # Below this, making arrays takes longer than pairing one by one.
@@ -51,7 +51,6 @@ def usual_records(
     wait_ns = np.minimum(_waits(asked_ns, got_ns, end_ns), wall_ns)
     compute_ns = np.minimum(np.maximum(0, end_ns - called_ns - wait_ns), wall_ns - wait_ns)
     steps = range(steps_before + per_call, steps_before + per_call * count + 1, per_call)
-    samples = None if samples_per_batch is None else samples_per_batch * per_call
     columns = zip(
         steps,
         wall_ns[:count].tolist(),
@@ -59,13 +58,23 @@ def usual_records(
         repeat(None),
         compute_ns[:count].tolist(),
         repeat(per_call),
-        repeat(samples),
+        _samples(fetches.samples[: count * per_call].reshape(count, per_call), samples_per_batch),
         repeat(None),
         repeat(None),
         repeat(StepKind.STEADY),
         strict=False,
     )
     return list(map(StepRecord._make, columns))
+
+
+def _samples(counted: Integers, per_batch: int | None) -> Iterable[int | None]:
+    """By call. None: one of its batches does not tell, and nobody else knows."""
+    if not counted.any():
+        return repeat(None if per_batch is None else per_batch * counted.shape[1])
+    if per_batch is not None:
+        counted = np.where(counted, counted, per_batch)
+    totals = np.where(np.min(counted, axis=1) > 0, np.sum(counted, axis=1), 0)
+    return (total or None for total in totals.tolist())
 
 
 def _leading(calls: Sequence[Call]) -> Sequence[Call]:
@@ -76,11 +85,11 @@ def _leading(calls: Sequence[Call]) -> Sequence[Call]:
     return calls
 
 
-def _column(values: Sequence[int | None]) -> Nanoseconds:
+def _column(values: Sequence[int | None]) -> Integers:
     return np.array(values, np.int64)
 
 
-def _next_asked(fetches: FetchColumns, count: int, per_call: int) -> Nanoseconds:
+def _next_asked(fetches: FetchColumns, count: int, per_call: int) -> Integers:
     """By call: when the fetch behind its own was asked for. An extra fetch inside a call makes it unusual."""
     following = fetches.asked_ns[per_call : count * per_call + 1 : per_call]
     if len(following) == count:
@@ -88,7 +97,7 @@ def _next_asked(fetches: FetchColumns, count: int, per_call: int) -> Nanoseconds
     return np.append(following, np.iinfo(np.int64).max)
 
 
-def _waits(asked_ns: Nanoseconds, got_ns: Nanoseconds, end_ns: Nanoseconds) -> Nanoseconds:
+def _waits(asked_ns: Integers, got_ns: Integers, end_ns: Integers) -> Integers:
     """`attribution.attribute`, a row per call."""
     per_call = asked_ns.shape[1]
     if per_call == 1:

@@ -5,7 +5,7 @@ import time
 import pytest
 import tensorflow as tf
 
-from feedwatch.hooks.keras.graph_stamps import AS_THE_LAST_GOT, GraphStamps, emit_row
+from feedwatch.hooks.keras.graph_stamps import AS_THE_LAST_GOT, NOTHING_GOT, GraphStamps, emit_row
 
 MS = 1_000_000
 
@@ -18,15 +18,19 @@ def stamps():
 
 
 @tf.function
-def write(queue, asked, got, has_value):
-    emit_row(queue, asked, got, has_value)
+def emit(queue, asked, got, samples):
+    emit_row(queue, asked, got, samples)
+
+
+def write(stamps, asked, got, samples=0):
+    emit(stamps.queue, *(tf.constant(value, tf.float64) for value in (asked, got, samples)))
 
 
 def rows(stamps, count, *, there=True):
     began = time.time()
     for number in range(count):
-        at = tf.constant(began + number * 0.002, tf.float64)
-        write(stamps.queue, at, at + 0.001, tf.constant(there))
+        at = began + number * 0.002
+        write(stamps, at, at + 0.001 if there else NOTHING_GOT)
 
 
 def test_rows_come_back_in_order_on_the_monotonic_clock(stamps):
@@ -42,13 +46,20 @@ def test_rows_come_back_in_order_on_the_monotonic_clock(stamps):
 
 @pytest.mark.parametrize("drained_between", [False, True])
 def test_a_fetch_in_a_loop_was_asked_for_when_the_one_before_was_there(stamps, drained_between):
-    began, there = time.time(), tf.constant(True)
-    write(stamps.queue, tf.constant(began, tf.float64), tf.constant(began + 0.001, tf.float64), there)
+    began = time.time()
+    write(stamps, began, began + 0.001)
     found = [*stamps.drain()] if drained_between else []
-    write(stamps.queue, tf.constant(AS_THE_LAST_GOT, tf.float64), tf.constant(began + 0.004, tf.float64), there)
+    write(stamps, AS_THE_LAST_GOT, began + 0.004)
     first, second = [*found, *stamps.drain()]
     assert second.asked_ns == pytest.approx(first.got_ns, abs=0.1 * MS)
     assert second.got_ns - second.asked_ns == pytest.approx(3 * MS, abs=0.1 * MS)
+
+
+def test_a_row_tells_its_samples_where_they_were_counted(stamps):
+    now = time.time()
+    write(stamps, now, now + 0.001, samples=24)
+    write(stamps, now + 0.002, now + 0.003)
+    assert [fetch.samples for fetch in stamps.drain()] == [24, None]
 
 
 def test_the_end_of_the_data_is_no_fetch(stamps):

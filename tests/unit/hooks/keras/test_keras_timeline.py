@@ -167,11 +167,11 @@ def test_the_call_that_failed_is_not_counted():
 
 
 def columns(fetches):
-    asked, got = ([fetch[at] for fetch in fetches] for at in (0, 1))
-    return FetchColumns(np.array(asked, np.int64), np.array(got, np.int64))
+    asked, got, samples = ([fetch[at] or 0 for fetch in fetches] for at in (0, 1, 2))
+    return FetchColumns(np.array(asked, np.int64), np.array(got, np.int64), np.array(samples, np.int64))
 
 
-def untidy_epoch(timelines, steps, per_call, lost, traced, start_ns):
+def untidy_epoch(timelines, steps, per_call, lost, traced, sizes, start_ns):
     """Marks and fetches in any order that a clock can give them, some fetches lost."""
     fetches, now_ns = [], start_ns
     for timeline in timelines:
@@ -182,7 +182,7 @@ def untidy_epoch(timelines, steps, per_call, lost, traced, start_ns):
         at_ns = called_ns + ahead
         for place, wait_ns in enumerate(waits[:per_call]):
             if (number, place) not in lost:
-                fetches.append(Fetch(at_ns, at_ns + wait_ns))
+                fetches.append(Fetch(at_ns, at_ns + wait_ns, sizes[place]))
             at_ns += wait_ns
         end_ns = max(at_ns + computed, called_ns)
         for timeline in timelines:
@@ -213,15 +213,17 @@ UNTIDY = st.lists(
     per_call=st.sampled_from([1, 2, 4]),
     lost=st.sets(st.tuples(st.integers(0, 23), st.integers(0, 3)), max_size=3),
     traced=st.sets(st.integers(0, 23), max_size=2),
+    sizes=st.lists(st.sampled_from([None, 7, 32]), min_size=4, max_size=4),
+    usual_size=st.sampled_from([None, 32]),
 )
-def test_many_calls_at_once_give_the_same_records_as_one_by_one(epochs, per_call, lost, traced):
+def test_many_calls_at_once_give_the_same_records_as_one_by_one(epochs, per_call, lost, traced, sizes, usual_size):
     at_once, one_by_one = Timeline(per_call, header_fetch=False), Timeline(per_call, header_fetch=False)
     for timeline in (at_once, one_by_one):
-        timeline.samples_per_batch = 32
+        timeline.samples_per_batch = usual_size
     now_ns, found, expected = 0, [], []
     for steps in epochs:
-        fetches, now_ns = untidy_epoch((at_once, one_by_one), steps, per_call, lost, traced, now_ns)
-        fetches.sort()
+        fetches, now_ns = untidy_epoch((at_once, one_by_one), steps, per_call, lost, traced, sizes, now_ns)
+        fetches.sort(key=lambda fetch: fetch[:2])
         found += at_once.drain(columns(fetches))
         expected += one_by_one.drain(fetches)
     assert found == expected
