@@ -12,6 +12,7 @@ A hook does this, all of it on the training thread:
 """
 
 import atexit
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +48,7 @@ class Session:
         self._desk = desk
         self._said: set[str] = set()
         self._closed = False
+        self.ends: Callable[[Status], None] | None = None  # how the hook ends a run whose script is ending
         self._machine = Machine(facts.run, self.note, clock)
         self._sink: Sink[Slice] = Sink(self._digest, Guard("the report writer", self.note))
         self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
@@ -129,6 +131,7 @@ class Session:
         if not self._sink.close(seconds):
             self.warn("the last report was not written in time: the disk is slow")
         self._machine.stop()
+        self.ends = None
         _open_sessions.discard(self)
 
     # -- the sink's thread -----------------------------------------------------------------------
@@ -146,6 +149,7 @@ class Session:
 
 @atexit.register
 def _close_at_exit() -> None:
-    """A script that ends without an end hook (sys.exit in a callback) still gets its report."""
+    """A script that ends without an end hook still gets its report: after an error that nobody caught, or sys.exit."""
+    failed = isinstance(getattr(sys, "last_value", None), Exception)
     for session in list(_open_sessions):
-        session.close(Status.INTERRUPTED)
+        (session.ends or session.close)(Status.FAILED if failed else Status.INTERRUPTED)

@@ -94,18 +94,16 @@ def next_fit_works(made, ours):
     return ours.report.status.value == "finished" and ours.report.steps.batches == 2
 
 
-def fails_with(error, **arguments):
-    made, ours = model(), watch()
-    caught = None
+def fails_with(error, made=None, next_fit=True, **arguments):
+    """Read while the error, and with it fit's whole frame, is still held, as in a notebook or by pytest."""
+    made, ours = made or model(), watch()
     try:
         made.fit(verbose=0, callbacks=[ours, *arguments.pop("callbacks", [])], **arguments)
     except BaseException as raised:
         caught = raised
-        same = raised is error
-        caught.__traceback__ = None
-    found = {**outcome(ours, caught), "same_object": same}
-    del caught
-    return {**found, "next_fit": next_fit_works(made, ours)}
+    found = {**outcome(ours, caught), "same_object": caught is error}
+    caught.__traceback__ = None
+    return {**found, "next_fit": next_fit_works(made, ours)} if next_fit else found
 
 
 @row
@@ -124,6 +122,28 @@ def a_callback_behind_raises():
 def ctrl_c_in_a_step():
     error = KeyboardInterrupt()
     return fails_with(error, x=X, y=Y, batch_size=8, callbacks=[Raises(error)])
+
+
+class Broken(keras.Sequential):
+    error, calls = None, 0
+
+    def train_step(self, *arguments):
+        self.calls += 1
+        if self.calls > 6:
+            raise self.error
+        return super().train_step(*arguments)
+
+
+@row
+def the_model_raises():
+    error = RuntimeError("the user's own")
+    made = Broken([keras.Input((8,)), keras.layers.Dense(1)])
+    made.error = error
+    made.compile("sgd", "mse", run_eagerly=True)
+    made.make_train_function()
+    kept = made.train_function
+    found = fails_with(error, made=made, x=X, y=Y, batch_size=8, next_fit=False)
+    return {**found, "nothing_left": made.train_function is kept}
 
 
 @row

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BACKENDS = ["tensorflow", "torch"]
+BACKENDS = ["tensorflow", "torch", "jax"]
 
 
 def _environment(**more):
@@ -58,12 +58,20 @@ def _row(backend, name):
 def test_the_users_error_arrives_as_the_same_object_and_the_report_says_how_it_ended(backend, name, status):
     result = _row(backend, name)
     assert result["same_object"]
-    assert result["status"] == result["on_disk"]
-    # On torch nothing surrounds the epoch: an error that no fetch sees is known only if the traceback lets go of fit's
-    # frame while it is handled; otherwise the run reads as interrupted.
-    assert result["status"] in ({status, "interrupted"} if backend == "torch" else {status})
+    assert result["status"] == result["on_disk"] == status
     assert result["batches"] == (8 if name == "an_error_at_epoch_end" else 4)
     assert result["next_fit"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_of_the_model_is_a_failed_run_and_nothing_is_left_on_the_model(backend):
+    result = _row(backend, "the_model_raises")
+    assert result["same_object"]
+    assert result["status"] == result["on_disk"] == "failed"
+    assert result["batches"] == 6
+    assert result["nothing_left"]
 
 
 @pytest.mark.slow
@@ -75,7 +83,7 @@ def test_a_generator_that_raises_is_a_failed_run(backend):
     assert result["batches"] == 6
     assert result["next_fit"]
     # TensorFlow itself turns an error of a generator into one of its own.
-    assert result["same_object"] is (backend == "torch")
+    assert result["same_object"] is (backend != "tensorflow")
 
 
 @pytest.mark.slow
@@ -215,10 +223,11 @@ model.fit(np.ones((800, 4)), np.ones(800), batch_size=8, verbose=0,
     ],
     ids=["error", "exit", "ctrl-c"],
 )
-def test_a_script_that_dies_leaves_a_report(tmp_path, act, status):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_script_that_dies_leaves_a_report(tmp_path, backend, act, status):
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT.format(act=act), str(tmp_path)],
-        env=_environment(KERAS_BACKEND="tensorflow"),
+        env=_environment(KERAS_BACKEND=backend),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

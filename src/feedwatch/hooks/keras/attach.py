@@ -5,25 +5,35 @@ All of it dies with the objects that `fit` made for itself; the end hook only ta
 
 import weakref
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import keras
 
-from feedwatch.hooks.keras.callback_times import CallbackTimes, replaceable
-from feedwatch.hooks.keras.ending import observe_epochs, unobserve, when_released
+from feedwatch.hooks.keras.callback_times import CallbackTimes, handed_in, replaceable
+from feedwatch.hooks.keras.ending import (
+    observe_callbacks,
+    observe_epochs,
+    observe_train_function,
+    unobserve,
+    unobserve_callbacks,
+    when_released,
+)
 from feedwatch.hooks.keras.install import Fit, shadow, unshadow
 from feedwatch.hooks.keras.pipeline_reader import PipelineReader
+from feedwatch.hooks.keras.python_source import PythonSource
 from feedwatch.hooks.keras.train_function import wrap_train_function
 from feedwatch.hooks.keras.watch import Watch
+
+BETWEEN_EPOCHS = ("on_epoch_begin", "on_epoch_end")
+IN_STEPS = ("on_train_batch_begin", "on_train_batch_end")
 
 NOT_FOUND = "input wait: no iterator of this fit could be timed"
 
 
 def attach(watch: Watch, fit: Fit | None, callback: Any, model: Any) -> None:
     if fit is not None:
-        noticed = partial(getattr, watch.source, "ended", None)
-        watch.released = when_released(fit.callback_list, watch.guarded_close, noticed)
+        watch.released = when_released(fit.callback_list, watch.guarded_close)
+        _see_errors(watch, fit, model)
         _time_callbacks(watch, fit, callback)
         if fit.epoch_iterator is not None:
             _time_fetches(watch, fit.epoch_iterator)
@@ -56,6 +66,27 @@ def _time_fetches(watch: Watch, epoch_iterator: Any) -> None:
         if live is not None:
             unshadow(live)
             unobserve(live)
+
+    watch.on_close.append(undo)
+
+
+def _see_errors(watch: Watch, fit: Fit, model: Any) -> None:
+    """Where nothing of Keras' own lets us see them pass: between epochs, and on torch in every step."""
+    if isinstance(watch.source, PythonSource):
+        watch.source.failed = watch.guarded_close
+    in_steps = keras.backend.backend() == "torch"
+    if in_steps and getattr(model, "train_function", None) is not None:
+        watch.on_close.append(observe_train_function(model, watch.guarded_close))
+    if handed_in(fit):
+        return
+    hooks = [*BETWEEN_EPOCHS, *(IN_STEPS if in_steps else ())]
+    observe_callbacks(fit.callback_list, hooks, watch.guarded_close)
+    reference = weakref.ref(fit.callback_list)
+
+    def undo() -> None:
+        live = reference()
+        if live is not None:
+            unobserve_callbacks(live, hooks)
 
     watch.on_close.append(undo)
 

@@ -2,7 +2,7 @@
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -51,17 +51,57 @@ def unobserve(epoch_iterator: Any) -> None:
     vars(epoch_iterator).pop(_SHADOW, None)
 
 
-def when_released(
-    callback_list: Any, tell: Callable[[Status], None], noticed: Callable[[], Status | None] = lambda: None
-) -> "weakref.ref[Any]":
-    """`fit`'s callback list dies with its frame. Keras' traceback filter lets go of it while the error is handled.
+def observe_callbacks(callback_list: Any, hooks: Sequence[str], tell: Callable[[Status], None]) -> None:
+    """On fit's own list: an error of a callback that passes through one of these hooks."""
+    reference = weakref.ref(callback_list)  # no cycle: the list must die with fit's frame
+    for name in hooks:
+        setattr(callback_list, name, _observed_hook(getattr(type(callback_list), name), reference, tell))
 
-    Where the traceback keeps the frame longer, what a fetch `noticed` on its way tells how the run ended.
-    """
+
+def unobserve_callbacks(callback_list: Any, hooks: Sequence[str]) -> None:
+    for name in hooks:
+        vars(callback_list).pop(name, None)
+
+
+def _observed_hook(hook: Callable[..., None], reference: "weakref.ref[Any]", tell: Callable[[Status], None]) -> Any:
+    def hook_looked_at(*args: Any, **named: Any) -> None:
+        try:
+            hook(reference(), *args, **named)  # an error that passes here is your callback's own, unchanged
+        except BaseException as error:
+            tell(status_of(error))
+            raise
+
+    return hook_looked_at
+
+
+def observe_train_function(model: Any, tell: Callable[[Status], None]) -> Callable[[], None]:
+    """An error of the model's own. Returns what undoes it; an error undoes it too."""
+    plain = model.train_function
+    reference = weakref.ref(model)
+
+    def undo() -> None:
+        live = reference()
+        if live is not None and live.train_function is step_looked_at:
+            live.train_function = plain
+
+    def step_looked_at(data: Any) -> Any:
+        try:
+            return plain(data)  # an error that passes here is your model's own, unchanged
+        except BaseException as error:
+            undo()
+            tell(status_of(error))
+            raise
+
+    model.train_function = step_looked_at
+    return undo
+
+
+def when_released(callback_list: Any, tell: Callable[[Status], None]) -> "weakref.ref[Any]":
+    """The last resort: `fit`'s callback list dies with its frame. An error that still holds the frame holds it too."""
 
     def released(_: Any) -> None:
         error = sys.exc_info()[1]
-        tell(noticed() or Status.INTERRUPTED if error is None else status_of(error))
+        tell(Status.INTERRUPTED if error is None else status_of(error))
 
     return weakref.ref(callback_list, released)
 

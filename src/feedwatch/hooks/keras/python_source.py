@@ -71,7 +71,7 @@ class PythonSource:
         self._batch: BatchFacts | None = None
         self._fetches = 0
         self._fetch_ns = 0
-        self.ended: Status | None = None  # how the user's data ended the run, if they did
+        self.failed: Callable[[Status], None] | None = None  # told how the user's data ended the run, if they do
 
     def wrap(self, iterator: Any) -> Any:
         twin = TimedPythonIterator(iterator, self._take, self._asked, failed=self._note_end)
@@ -80,7 +80,8 @@ class PythonSource:
         return twin
 
     def _note_end(self, error: BaseException) -> None:
-        self.ended = status_of(error)
+        if self.failed is not None:
+            self.failed(status_of(error))
 
     def _take(self, fetch: Fetch) -> None:
         self._log.append(fetch)

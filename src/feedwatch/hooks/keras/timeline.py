@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from feedwatch.hooks.keras.attribution import Execution, Fetch, device_record, host_record, unmeasured
+from feedwatch.hooks.keras.attribution import Execution, Fetch, device_record, host_record, total_samples, unmeasured
 from feedwatch.hooks.keras.entries import Call, Entry, Epoch, Pause
 from feedwatch.hooks.keras.fetch_columns import FetchColumns, no_fetches
 from feedwatch.hooks.keras.usual_calls import LEAST_CALLS, usual_records
@@ -66,6 +66,7 @@ class Timeline:
         self._traced = False
         self._ordinal = 0
         self._flushed = 0  # up to this epoch every end mark has come
+        self._abandoned = False
         self._last_end_ns: int | None = None
         self._validation_ns = 0
         self._loader_start_ns: int | None = None
@@ -127,6 +128,7 @@ class Timeline:
 
     def abandon(self) -> None:
         """The fit failed: the call under way, if any, was not trained to its end."""
+        self._abandoned = True
         fetching = self._header_fetch and self._begin_ns is not None and self.asked_ns > self._begin_ns
         if self._end_ns is None and not fetching:  # the next batch was being fetched: the call had ended
             self._begin_ns = None
@@ -190,6 +192,8 @@ class Timeline:
             elif self._completions and entry.key not in self._done_ns:
                 if entry.key[0] > self._flushed:
                     return
+                if self._abandoned:
+                    yield from self._unfinished(entry)
             elif self.hold and not self._fetches:
                 return
             else:
@@ -266,6 +270,15 @@ class Timeline:
             start_ns = min(call.begin_ns, mine[0].asked_ns)
             return device_record(execution, mine, start_ns if free_ns is None else free_ns)
         return host_record(execution, mine)
+
+    def _unfinished(self, call: Call) -> Iterator[StepRecord]:
+        """Dispatched before the fit failed; when its result was there is not known any more."""
+        mine = self._take(call)
+        if mine:
+            self.steps += len(mine)
+            wall = (call.begin_ns, call.called_ns, call.until_ns, call.until_ns)
+            lost = unmeasured(Execution(*wall, self.steps, len(mine)), StepKind.WARMUP)
+            yield lost._replace(samples=total_samples(mine, self.samples_per_batch))
 
     def _take(self, call: Call) -> list[Fetch]:
         if self._header_fetch is None and self._fetches:

@@ -49,6 +49,7 @@ class Watch:
         self.timeline = timeline
         self.cost = OwnCost()
         self.guard = Guard("the Keras hook", session.note)
+        session.ends = self.guarded_close
         self._discarding = Guard("the source of fetches", session.note)
         self.on_first_epoch: list[Callable[[], None]] = []
         self.on_first_step: list[Callable[[], None]] = []
