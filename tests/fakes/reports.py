@@ -10,6 +10,9 @@ from feedwatch.report.assemble import Ingredients, OwnCost, assemble
 from tests.fakes.values import facts, record, run_facts
 
 
+LITTLE = OwnCost(9000.0, 1000, 0)
+
+
 def course(steps=40, slices=4, **phases):
     made = Course()
     for index in range(slices):
@@ -18,11 +21,9 @@ def course(steps=40, slices=4, **phases):
     return made
 
 
-def report(status=Status.FINISHED, known=None, rank=0, world_size=1, started_s=100.0, **phases) -> Report:
+def report(status=Status.FINISHED, known=None, rank=0, world_size=1, started_s=100.0, own=LITTLE, **phases) -> Report:
     measured = course(**phases)
     seen = known or facts(run=run_facts(rank=rank, world_size=world_size, started_s=started_s))
     run = measured.run()
     case = Case(judge(run, seen), run, seen, measured.startup(12.0), measured.boundaries(), measured.counts)
-    return assemble(
-        Ingredients(status, case, advise(case), measured.history.series(), OwnCost(9000.0, 1000, 0), now_s=200.0)
-    )
+    return assemble(Ingredients(status, case, advise(case), measured.history.series(), own, now_s=200.0))

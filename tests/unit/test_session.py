@@ -1,4 +1,7 @@
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -176,3 +179,35 @@ def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
     assert snapshot.ranks.slowest.rank == 1
     assert snapshot.findings[0].code == "FW501"
     assert session.report.ranks is None  # its own file stays its own: whoever reads merges
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from feedwatch.session import Session
+from feedwatch.settings import Settings
+from tests.fakes.values import record, run_facts
+session = Session.open(run_facts(), Settings(), [], Path(sys.argv[1]))
+if sys.argv[2] == "hook":
+    session.ends = lambda status: (session.recorder.add(record(1)), session.close(status))
+{act}
+"""
+
+
+@pytest.mark.parametrize("by", ["session", "hook"])
+@pytest.mark.parametrize(
+    ("act", "status"),
+    [
+        ("raise ValueError('nobody catches it')", Status.FAILED),
+        ("sys.exit(3)", Status.INTERRUPTED),
+        ("raise KeyboardInterrupt", Status.INTERRUPTED),
+    ],
+    ids=["error", "exit", "ctrl-c"],
+)
+def test_a_script_that_ends_in_mid_run_leaves_a_report_of_how_it_ended(tmp_path, act, status, by):
+    command = [sys.executable, "-c", SCRIPT.format(act=act), str(tmp_path), by]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, timeout=60, check=False)
+    assert ended.returncode != 0
+    report = load_run(tmp_path)
+    assert report.status is status
+    assert report.steps.batches == (by == "hook")

@@ -30,7 +30,7 @@ from feedwatch.model.window import PhaseTime
 @dataclass(frozen=True, slots=True)
 class OwnCost:
     ns_per_step: float | None  # on the training thread, measured by the hook
-    digest_cpu_ns: int  # on the sink's thread
+    sink_cpu_ns: int  # on the sink's thread, beside the steps: Python's lock makes it theirs at worst
     dropped_windows: int
     profiler_windows: int = 0
 
@@ -135,9 +135,8 @@ def _own(parts: Ingredients) -> SelfSection:
     ratio = us_per_step = None
     if own.ns_per_step is not None:
         us_per_step = own.ns_per_step / 1e3
-        if run is not None and run.steps:
-            mean_step_ns = run.wall_ns / run.steps
-            ratio = own.ns_per_step / mean_step_ns if mean_step_ns > 0 else None
+        if run is not None and run.wall_ns > 0:
+            ratio = (own.ns_per_step * run.steps + own.sink_cpu_ns) / run.wall_ns
     windows = parts.case.facts.transfers.windows if parts.case.facts.transfers else own.profiler_windows
     notes = tuple(dict.fromkeys(chain(parts.case.facts.notes, _unknown(parts.case.facts))))
     return SelfSection(ratio, us_per_step, windows, own.dropped_windows, notes)

@@ -96,6 +96,7 @@ class Watch:
     def replay(self) -> None:
         if self.marks is None:
             return
+        began_ns = _now_ns()
         timeline = self.timeline
         for which, batch, now_ns in self.marks.take():
             if which == BEGIN:
@@ -105,6 +106,7 @@ class Watch:
                 timeline.end(batch, now_ns, self.retraces.traced(now_ns))
             else:
                 timeline.called(now_ns)
+        self.cost.drain(_now_ns() - began_ns)
 
     def _rearm(self) -> None:
         """When the next begin hook has something to do; an end and a begin mark come with every call."""
@@ -218,8 +220,8 @@ class Watch:
         return True
 
     def drain(self) -> None:
-        began_ns = _now_ns()
         self.replay()
+        began_ns = _now_ns()
         recorder = self.session.recorder
         for item in self.timeline.drain(self.source.drain()):
             if isinstance(item, StepRecord):
