@@ -43,3 +43,7 @@ def _steady(turns: Sequence[Sequence[Reading]]) -> list[Sequence[Reading]]:
             kept.append(turn[warm:])
         warm = max(0, warm - (len(turn) - 1))
     return kept
+
+
+def mean_figures(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: statistics.fmean(row[name] for row in rows) for name in rows[0]}

@@ -37,6 +37,11 @@ class Side:
             self._pass_on()
             self.turns.append([read_clocks()])
 
+    def step_us(self) -> float:
+        """Mean of a step as its own fit sees it: the other's turns are in it."""
+        steps = sum(len(turn) - 1 for turn in self.turns)
+        return (self.turns[-1][-1][0] - self.turns[0][0][0]) / steps / 1e3
+
     def run(self, fit: Fit, other: "Side") -> None:
         self._other = other
         self._wait()

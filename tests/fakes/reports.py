@@ -9,7 +9,6 @@ from feedwatch.model.report import Report, Status
 from feedwatch.report.assemble import Ingredients, OwnCost, assemble
 from tests.fakes.values import facts, record, run_facts
 
-
 LITTLE = OwnCost(9000.0, 1000, 0)
 
 

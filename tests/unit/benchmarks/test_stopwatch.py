@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.stopwatch import WARM_STEPS, figures
+from benchmarks.stopwatch import WARM_STEPS, figures, mean_figures
 
 MS = 1_000_000
 
@@ -42,3 +42,10 @@ def test_what_lies_between_two_turns_is_in_no_figure():
     steady = WARM_STEPS // 2 * 2000 + 5 * 4000 + 10 * 2000
     assert seen["wall_us"] == pytest.approx(steady / (WARM_STEPS // 2 + 5 + 10))
     assert seen["median_wall_us"] == pytest.approx(2000)
+
+
+def test_two_fits_that_swapped_their_parts_are_one_figure():
+    assert mean_figures([{"wall_us": 10.0, "once_ms": 1.0}, {"wall_us": 14.0, "once_ms": 3.0}]) == {
+        "wall_us": 12.0,
+        "once_ms": 2.0,
+    }

@@ -32,6 +32,8 @@ def test_every_step_is_in_one_turn_and_waiting_is_in_none():
         each_s = [(turn[-1][0] - turn[0][0]) / 1e9 / (len(turn) - 1) for turn in side.turns]
         assert all(least_s <= mean_s < most_s for mean_s in each_s)
     assert 0.18 <= first.seconds < 0.6
+    # What the fit itself sees is longer: it waits for the other one's turns.
+    assert 0.05e6 <= first.step_us() < 0.2e6
 
 
 def test_the_longer_one_goes_on_alone():
