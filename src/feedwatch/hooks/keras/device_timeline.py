@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from feedwatch.hooks.keras.attribution import Fetch
-from feedwatch.hooks.keras.timeline import MAX_PENDING, Item, Timeline
+from feedwatch.hooks.keras.entries import Item
+from feedwatch.hooks.keras.timeline import MAX_PENDING, Timeline
 from feedwatch.hooks.torch.device_clock import DeviceClock
 from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
 from feedwatch.model.step import StepRecord

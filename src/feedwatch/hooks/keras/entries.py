@@ -1,6 +1,9 @@
-"""What a timeline keeps until its fetches are known, in the order in which it happened."""
+"""What a timeline keeps until its fetches are known, in the order in which it happened, and what comes out of it."""
 
 from typing import NamedTuple
+
+from feedwatch.measure.recorder import EpochGap
+from feedwatch.model.step import StepRecord
 
 
 class Call(NamedTuple):
@@ -10,7 +13,7 @@ class Call(NamedTuple):
     called_ns: int  # the other callbacks' begin hooks are done
     end_ns: int | None  # on the training thread, where Keras tells
     until_ns: int
-    key: tuple[int, int]  # epoch ordinal, last batch of the call
+    key: tuple[int, int]  # epoch ordinal, number of the call in it
     traced: bool
 
 
@@ -28,3 +31,11 @@ class Epoch(NamedTuple):
 
 
 Entry = Call | Pause | Epoch
+
+
+class EpochMark(NamedTuple):
+    epoch: int
+    step: int
+
+
+Item = StepRecord | EpochGap | EpochMark

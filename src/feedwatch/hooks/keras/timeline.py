@@ -5,10 +5,10 @@ Nothing is decided on the hot path: a mark is a number appended. `drain` pairs t
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from feedwatch.hooks.keras.attribution import Execution, Fetch, device_record, host_record, total_samples, unmeasured
-from feedwatch.hooks.keras.entries import Call, Entry, Epoch, Pause
+from feedwatch.hooks.keras.entries import Call, Entry, Epoch, EpochMark, Item, Pause
 from feedwatch.hooks.keras.fetch_columns import FetchColumns, no_fetches
 from feedwatch.hooks.keras.usual_calls import LEAST_CALLS, usual_records
 from feedwatch.measure.recorder import EpochGap
@@ -16,14 +16,6 @@ from feedwatch.model.step import StepKind, StepRecord
 
 # Far above what is pending between two drains; beyond it the oldest marks go, counted.
 MAX_PENDING: Final = 8192
-
-
-class EpochMark(NamedTuple):
-    epoch: int
-    step: int
-
-
-Item = StepRecord | EpochGap | EpochMark
 
 
 class Timeline:
@@ -76,7 +68,7 @@ class Timeline:
     # -- marks: the hot path ---------------------------------------------------------------------
 
     def begin(self, batch: int, now_ns: int) -> None:
-        key = (self._ordinal, batch + self._per_call - 1)
+        key = self._key_of(batch)
         if self._begin_ns is not None:
             if key == self._key and self._end_ns is None:
                 return  # the same callback given twice
@@ -102,7 +94,11 @@ class Timeline:
     def done(self, batch: int, now_ns: int) -> None:
         """From any thread: the step's result is there."""
         if self._completions:
-            self._done_ns[(self._ordinal, batch)] = now_ns
+            self._done_ns[self._key_of(batch)] = now_ns
+
+    def _key_of(self, batch: int) -> tuple[int, int]:
+        # The end of a call is told by its last batch; Keras 3.7 told it by the first.
+        return self._ordinal, batch // self._per_call
 
     def asked(self, now_ns: int) -> None:
         self.asked_ns = now_ns

@@ -3,12 +3,14 @@
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.hooks.keras.attribution import Fetch
+from feedwatch.hooks.keras.entries import EpochMark
 from feedwatch.hooks.keras.fetch_columns import FetchColumns
-from feedwatch.hooks.keras.timeline import EpochMark, Timeline
+from feedwatch.hooks.keras.timeline import Timeline
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.step import StepKind, StepRecord
 
@@ -46,6 +48,34 @@ def test_a_step_waits_for_the_next_begin_before_its_wall_time_is_known():
     timeline = Timeline(1, header_fetch=False)
     fetches, _ = tensorflow_epoch(timeline, 0, 3)
     assert len(records(timeline.drain(fetches))) == 2
+
+
+@pytest.mark.parametrize("told_by", [0, 3], ids=["its first batch", "its last batch"])
+def test_a_call_of_four_batches_is_done_whichever_of_them_tells_it(told_by):
+    timeline = Timeline(4, ends_here=False, completions=True, header_fetch=False)
+    timeline.epoch_begin(0)
+    fetches = []
+    for call in range(3):
+        timeline.begin(4 * call, call * 10 * MS)
+        fetches += [Fetch((call * 10 + place) * MS, (call * 10 + place + 1) * MS, 8) for place in range(4)]
+        timeline.done(4 * call + told_by, (call * 10 + 9) * MS)
+    timeline.epoch_end(30 * MS)
+    assert [record.batches for record in records(timeline.drain(fetches))] == [4, 4, 4]
+
+
+def test_steps_that_were_dispatched_before_a_failure_are_counted_and_not_measured():
+    timeline = Timeline(1, ends_here=False, completions=True, header_fetch=False)
+    timeline.epoch_begin(0)
+    for step in range(3):
+        timeline.begin(step, step * 10 * MS)
+    timeline.done(0, 9 * MS)
+    fetches = [Fetch(step * 10 * MS, (step * 10 + 1) * MS, 8) for step in range(2)]
+    timeline.abandon()  # in the fetch of the third
+    timeline.epoch_end(30 * MS)
+    found = records(timeline.drain(fetches))
+    assert [(record.batches, record.samples) for record in found] == [(1, 8), (1, 8)]
+    assert [record.input_wait_ns is None for record in found] == [False, True]
+    assert timeline.steps == 2
 
 
 def test_a_begin_without_an_end_is_the_end_of_the_data():
