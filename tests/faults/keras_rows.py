@@ -146,6 +146,24 @@ def the_model_raises():
     return {**found, "nothing_left": made.train_function is kept}
 
 
+class CatchesItsOwn(keras.callbacks.Callback):
+    """Trains on a batch of the wrong shape, and knows what to do."""
+
+    async_safe = True
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if batch == 4:
+            with contextlib.suppress(Exception):
+                self.model.train_on_batch(X[:8, :3], Y[:8])
+
+
+@row
+def an_error_that_a_callback_catches_itself():
+    ours = watch()
+    model().fit(X, Y, batch_size=8, verbose=0, callbacks=[ours, CatchesItsOwn()])
+    return outcome(ours)
+
+
 @row
 def an_error_at_epoch_end():
     error = RuntimeError("the user's own")

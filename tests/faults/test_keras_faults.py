@@ -77,6 +77,15 @@ def test_an_error_of_the_model_is_a_failed_run_and_nothing_is_left_on_the_model(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_that_a_callback_catches_itself_ends_nothing(backend):
+    result = _row(backend, "an_error_that_a_callback_catches_itself")
+    assert result["status"] == "finished"
+    assert result["batches"] == 8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_generator_that_raises_is_a_failed_run(backend):
     result = _row(backend, "the_generator_raises")
     assert result["on_disk"] == "failed"

@@ -103,7 +103,7 @@ def judge(name, make):
         "kind": report.pipeline.kind,
         "stages": [stage.name for stage in report.pipeline.stages],
         "notes": list(report.self_cost.notes),
-        "train_function": getattr(watched["model"].train_function, "_feedwatch_original", None) is None,
+        "train_function": not getattr(watched["model"].train_function, "__module__", "").startswith("feedwatch"),
         "threads": [thread.name for thread in threading.enumerate() if "feedwatch" in thread.name],
         "seconds": round(time.perf_counter() - began, 2),
     }

@@ -76,7 +76,7 @@ def _see_errors(watch: Watch, fit: Fit, model: Any) -> None:
         watch.source.failed = watch.guarded_close
     in_steps = keras.backend.backend() == "torch"
     if in_steps and getattr(model, "train_function", None) is not None:
-        watch.on_close.append(observe_train_function(model, watch.guarded_close))
+        watch.on_close.append(observe_train_function(model, fit.frame, watch.guarded_close))
     if handed_in(fit):
         return
     hooks = [*BETWEEN_EPOCHS, *(IN_STEPS if in_steps else ())]

@@ -4,7 +4,7 @@ import sys
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from feedwatch.model.report import Status
@@ -74,9 +74,9 @@ def _observed_hook(hook: Callable[..., None], reference: "weakref.ref[Any]", tel
     return hook_looked_at
 
 
-def observe_train_function(model: Any, tell: Callable[[Status], None]) -> Callable[[], None]:
+def observe_train_function(model: Any, fit: FrameType, tell: Callable[[Status], None]) -> Callable[[], None]:
     """An error of the model's own. Returns what undoes it; an error undoes it too."""
-    plain = model.train_function
+    plain, fit_id = model.train_function, id(fit)  # the id: a frame that we held would hold the user's data
     reference = weakref.ref(model)
 
     def undo() -> None:
@@ -84,12 +84,13 @@ def observe_train_function(model: Any, tell: Callable[[Status], None]) -> Callab
         if live is not None and live.train_function is step_looked_at:
             live.train_function = plain
 
-    def step_looked_at(data: Any) -> Any:
+    def step_looked_at(*args: Any) -> Any:
         try:
-            return plain(data)  # an error that passes here is your model's own, unchanged
+            return plain(*args)  # an error that passes here is your model's own, unchanged
         except BaseException as error:
-            undo()
-            tell(status_of(error))
+            if id(sys._getframe(1)) == fit_id:  # not a callback's own train_on_batch, which may know what to do
+                undo()
+                tell(status_of(error))
             raise
 
     model.train_function = step_looked_at
