@@ -84,13 +84,16 @@ def observe_train_function(model: Any, fit: FrameType, tell: Callable[[Status], 
         if live is not None and live.train_function is step_looked_at:
             live.train_function = plain
 
+    def failed(caller: FrameType, error: BaseException) -> None:
+        if id(caller) == fit_id:  # not a callback's own train_on_batch, which may know what to do
+            undo()
+            tell(status_of(error))
+
     def step_looked_at(*args: Any) -> Any:
         try:
             return plain(*args)  # an error that passes here is your model's own, unchanged
         except BaseException as error:
-            if id(sys._getframe(1)) == fit_id:  # not a callback's own train_on_batch, which may know what to do
-                undo()
-                tell(status_of(error))
+            failed(sys._getframe(1), error)
             raise
 
     model.train_function = step_looked_at
