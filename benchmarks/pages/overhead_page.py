@@ -12,15 +12,18 @@ HEAD = """# What feedwatch costs
 
 Made by `make bench`; not edited by hand. All figures: [benchmarks/RESULTS.md](../benchmarks/RESULTS.md).
 
-Every report holds feedwatch's own cost in *this* run on *your* machine (`self.us_per_step`, `self.overhead_ratio`). The
-figures below come from outside: the same fit with and without a callback, in turns, in one process. A step of half a
-millisecond is shown because the cost is easiest to see there; nobody trains such a model for long."""
+Every report holds feedwatch's own cost in *this* run on *your* machine: `self.us_per_step` on the training thread, and
+`self.overhead_ratio`, the share of the time at most: with the CPU time of feedwatch's own thread added, which training
+loses only where both want Python's lock (in tiny steps; hardly in long ones). The figures below come from outside: the
+same fit with and without a callback, in turns, in one process. A step of half a millisecond is shown because the cost
+is easiest to see there; nobody trains such a model for long."""
 
 WHERE = """## Where the cost is
 
 On the training thread feedwatch takes marks and, about once a second, hands a window over without waiting. On Keras
-with TensorFlow two timestamps and a row in a queue are part of the train function's graph, which is most of the cost
-there; it does not grow with the model. Folding, rules and files are the work of one other thread.
+with TensorFlow two timestamps and a row in a queue are part of the train function's graph; that does not grow with the
+model. Once a second they are paired with the marks, 3 to 4 µs per step. Folding, rules and files are the work of one
+other thread.
 
 The *once per fit* column is what the beginning and the end of `fit` take longer: attaching, the last report, files.
 Profiler windows are off on machines without a GPU and are not in these figures."""

@@ -16,7 +16,7 @@ DESCRIPTIONS: Final = {
     "feedwatch/compute_ms": "Time per step spent computing, in milliseconds.",
     "feedwatch/other_ms": "Time per step that is neither input, copy nor compute: callbacks, logging, the loop itself.",
     "feedwatch/samples_per_s": "Training samples per second.",
-    "feedwatch/self/overhead_ratio": "What feedwatch itself costs, as a share of the step (0 to 1).",
+    "feedwatch/self/overhead_ratio": "What feedwatch itself costs at most, as a share of the time (0 to 1).",
 }
 
 

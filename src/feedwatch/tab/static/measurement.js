@@ -24,7 +24,7 @@ export function costCard(report) {
     .map(([n, words]) => `${count(n)} ${words}`);
   return card('This measurement', null,
     h('dl', {class: 'figures'},
-      figure('Feedwatch itself', percent(cost.overhead_ratio), 'of the training time'),
+      figure('Feedwatch itself', percent(cost.overhead_ratio), 'of the training time, at most'),
       figure('Per step', num(cost.us_per_step) === null ? ms(null) : ms(cost.us_per_step / 1000), 'on the training thread'),
       figure('Steps', count(steps.measured), left.length ? 'left out: ' + left.join(', ') : 'none left out'),
       num(cost.profiler_windows) === null ? null : figure('Profiler windows', count(cost.profiler_windows), dropped(cost))),
