@@ -1,6 +1,7 @@
 """Everything that is put into fit's own objects, and how it is taken away again.
 
-All of it dies with the objects that `fit` made for itself; the end hook only takes it away a little earlier.
+All of it dies with the objects that `fit` made for itself; the end hook only takes it away a little earlier. The one
+exception is torch, where the model's train function is looked at, and put back by whatever ends the run.
 """
 
 import weakref

@@ -110,16 +110,18 @@ def _found(plan: Plan, got: Any, out: Any, optional: bool) -> tuple[Any, Any]:
 
 
 def _samples(batch: Any) -> Any:
-    """The first dimension of its first part, from the shape: no value is read."""
-    first = next(part for part in tf.nest.flatten(batch) if part is not None)
+    """The first dimension of its first part, from the shape: no value is read. A batch may be anything: one that cannot
+    be counted is timed all the same.
+    """
+    first = next((part for part in tf.nest.flatten(batch) if part is not None), None)
     if isinstance(first, tf.RaggedTensor):
         size = first.nrows()
     elif isinstance(first, tf.SparseTensor):
         size = first.dense_shape[0]
-    elif first.shape.rank == 0:
-        return tf.constant(NOT_COUNTED, tf.float64)
-    else:
+    elif isinstance(first, tf.Tensor) and first.shape.rank != 0:
         size = tf.shape(first)[0]
+    else:
+        return tf.constant(NOT_COUNTED, tf.float64)
     return tf.cast(size, tf.float64)
 
 

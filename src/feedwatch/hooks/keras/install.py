@@ -1,6 +1,6 @@
 """Where to look: `fit`'s own epoch iterator, found in the frames above the begin hook and shadowed on the instance.
 
-Nothing on the model is touched. The shadow dies with the object that `fit` made for itself, so after an exception
+The model is not touched for it. The shadow dies with the object that `fit` made for itself, so after an exception
 there is nothing to restore.
 """
 
