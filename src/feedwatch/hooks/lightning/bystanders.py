@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.lightning.steps import StepMarks
-from feedwatch.hooks.lightning.undo import Undo, wrap
+from feedwatch.hooks.undo import Undo, wrap
 from feedwatch.model.facts import CallbackTime
 
 CALLBACK: Final = "callback "

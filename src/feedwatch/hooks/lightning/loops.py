@@ -6,7 +6,7 @@ from typing import Any
 from feedwatch.guard import Guard
 from feedwatch.hooks.lightning.categories import LOADER_START, VALIDATION
 from feedwatch.hooks.lightning.steps import StepMarks
-from feedwatch.hooks.lightning.undo import Undo, wrap
+from feedwatch.hooks.undo import Undo, wrap
 
 Around = tuple[Callable[[], None], Callable[[], None]]  # enter, leave
 

@@ -8,13 +8,13 @@ from torch.utils.data import DataLoader
 from feedwatch.guard import Guard
 from feedwatch.hooks.lightning.loops import LoopWraps
 from feedwatch.hooks.lightning.steps import StepMarks
-from feedwatch.hooks.lightning.undo import Undo
 from feedwatch.hooks.torch.batch_facts import BatchPeek, peek
 from feedwatch.hooks.torch.batch_size import samples_in
 from feedwatch.hooks.torch.fetch_watch import FetchWatch
 from feedwatch.hooks.torch.loader_facts import pipeline_facts
 from feedwatch.hooks.torch.loader_watch import LoaderWatch
 from feedwatch.hooks.torch.transfer_facts import custom_transfer
+from feedwatch.hooks.undo import Undo
 from feedwatch.model.facts import BatchFacts
 from feedwatch.session import FactPatch, Session
 

@@ -11,7 +11,7 @@ from feedwatch.guard import Guard
 from feedwatch.hooks.lightning.bystanders import CALLBACK
 from feedwatch.hooks.lightning.categories import CHECKPOINT, COMPUTE, H2D, INPUT
 from feedwatch.hooks.lightning.steps import StepMarks
-from feedwatch.hooks.lightning.undo import Undo
+from feedwatch.hooks.undo import Undo
 
 OWN_NAME = "FeedWatch"
 

@@ -6,7 +6,7 @@ from feedwatch.hooks.lightning.bystanders import times
 from feedwatch.hooks.lightning.categories import COMPUTE, H2D, INPUT, LOADER_START, VALIDATION
 from feedwatch.hooks.lightning.steps import StepMarks
 from feedwatch.hooks.lightning.tap import callback_name
-from feedwatch.hooks.lightning.undo import Undo, wrap
+from feedwatch.hooks.undo import Undo, wrap
 from feedwatch.measure.recorder import StepRecorder
 from tests.fakes.clock import FakeClock
 
