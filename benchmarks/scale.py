@@ -28,7 +28,7 @@ from feedwatch.measure.clock import SYSTEM_CLOCK
 from feedwatch.measure.recorder import MAX_SLICE_STEPS, Slice, StepRecorder
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 from feedwatch.report.json_file import REPORT_FILE, report_file_name
 from feedwatch.report.json_form import dumps
 from feedwatch.report.load import load_run

@@ -14,7 +14,7 @@ from feedwatch.measure.course import Course
 from feedwatch.measure.recorder import Slice
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
-from feedwatch.model.window import Window
+from feedwatch.model.steps import Window
 from feedwatch.report.assemble import Ingredients, OwnCost, assemble
 from feedwatch.report.json_file import write_report_file
 from feedwatch.report.load import load_siblings

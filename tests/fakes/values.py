@@ -1,7 +1,7 @@
 """Small builders for the frozen values."""
 
 from feedwatch.model.facts import Facts, RunFacts
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.steps import StepKind, StepRecord
 from tests.fakes.clock import FakeClock
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ LOOP = """
 import os, sys, time, warnings
 from pathlib import Path
 from feedwatch.model.report import Status
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 from feedwatch.model.facts import RunFacts
 from feedwatch.report.event_output import own_run
 from feedwatch.session import Session

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from feedwatch.cli.trace import as_json
 from feedwatch.errors import TraceError
-from feedwatch.model.transfer import TransferSample
+from feedwatch.model.transfers import TransferSample
 from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.analysis import analyse
 from feedwatch.probe.traces.xspace import read_xspace

@@ -2,13 +2,21 @@
 
 from feedwatch.advise.case import Case
 from feedwatch.diagnose.judge import judge
-from feedwatch.model.boundary import EpochBoundaries, Startup
-from feedwatch.model.counts import Counts
 from feedwatch.model.facts import BatchFacts, DeviceFacts, Facts, HostFacts, RunFacts, Transfers
-from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER
 from feedwatch.model.pipeline import LoaderFacts, PipelineFacts, PyDatasetFacts, TfDataFacts, TfStage
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
-from feedwatch.model.window import Clumps, PhaseTime, Window
+from feedwatch.model.steps import (
+    COMPUTE,
+    H2D,
+    INPUT_WAIT,
+    OTHER,
+    Clumps,
+    Counts,
+    EpochBoundaries,
+    PhaseTime,
+    Startup,
+    Window,
+)
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 
 EPOCHS = EpochBoundaries(count=4, median_ms=20.0, share=0.01, loader_start_ms=5.0, first_fetch_ms=60.0)
 

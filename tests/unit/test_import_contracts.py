@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 PLANTED = {
-    "Data flows one way": ("model/window.py", "import feedwatch.report.json_form"),
+    "Data flows one way": ("model/steps.py", "import feedwatch.report.json_form"),
     "Only hooks": ("report/console.py", "import torch"),
     "do no I/O": ("diagnose/judge.py", "import time"),
     "Keras and Lightning hooks never meet": ("hooks/keras/callback.py", "import feedwatch.hooks.lightning.callback"),

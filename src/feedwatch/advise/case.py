@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from feedwatch.model.boundary import EpochBoundaries, Startup
-from feedwatch.model.counts import Counts
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import RanksSection
+from feedwatch.model.steps import Counts, EpochBoundaries, PhaseTime, Startup, Window
 from feedwatch.model.verdict import Verdict
-from feedwatch.model.window import PhaseTime, Window
 
 
 @dataclass(frozen=True, slots=True)

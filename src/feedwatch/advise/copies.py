@@ -5,8 +5,8 @@ from typing import NamedTuple
 from feedwatch.advise.case import Case
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.phases import H2D
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers
+from feedwatch.model.steps import H2D
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers
 
 
 class CopyLook(NamedTuple):

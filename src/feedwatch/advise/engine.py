@@ -9,8 +9,7 @@ from feedwatch.advise.ranking import Fired, combined_gain, ranked, worth_saying
 from feedwatch.advise.registry import RULES
 from feedwatch.advise.rule import Rule
 from feedwatch.advise.step_model import step_times
-from feedwatch.model.finding import Finding, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Finding, Gain
 
 
 @dataclass(frozen=True, slots=True)

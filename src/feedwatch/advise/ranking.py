@@ -7,7 +7,7 @@ from typing import Final
 
 from feedwatch.advise.rule import Rule
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Basis, Evidence, Gain
+from feedwatch.model.verdict import Basis, Evidence, Gain
 
 # Gains closer than this are equals: the smaller edit goes first.
 EQUAL_WITHIN: Final = 0.05

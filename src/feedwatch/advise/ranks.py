@@ -4,9 +4,8 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
 from feedwatch.advise.registry import rule
 from feedwatch.model.facts import Facts, RunFacts
-from feedwatch.model.finding import Finding
 from feedwatch.model.report import RanksSection, RunSection
-from feedwatch.model.verdict import Verdict
+from feedwatch.model.verdict import Finding, Verdict
 
 
 def rank_findings(run: RunSection, verdict: Verdict, ranks: RanksSection) -> tuple[Finding, ...]:

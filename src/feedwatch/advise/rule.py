@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from string import Template
 
 from feedwatch.advise.case import Case
-from feedwatch.model.finding import Evidence, Finding, Fix, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Finding, Fix, Gain
 
 Check = Callable[[Case], Evidence | None]
 Predict = Callable[[Case, Evidence], Gain | None]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.model.finding import Basis, Gain
+from feedwatch.model.verdict import Basis, Gain
 
 # max(pipeline, rest) was 9 % off at the median and 23 % at the 90th percentile against 54 real retrainings, always too
 # optimistic: the slow end of a range carries that error, the fast end carries none.

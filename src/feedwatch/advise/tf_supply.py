@@ -7,8 +7,8 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.advise.look import TfLook, lane_ms, last_working_stage
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
-from feedwatch.model.finding import Gain
 from feedwatch.model.pipeline import TfDataFacts, TfStage
+from feedwatch.model.verdict import Gain
 
 # In one process a finished batch changes hands by a mutex: 0.05-0.10 ms measured, 1 ms when cores are short.
 HANDOVER_MS: Final = (0.05, 1.0)

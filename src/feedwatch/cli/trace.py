@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from feedwatch.errors import TraceError
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.probe.traces import read_trace
 
 EXIT_ERROR: Final = 2

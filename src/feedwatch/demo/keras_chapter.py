@@ -7,8 +7,8 @@ from typing import Any
 from feedwatch.demo.photos import decode, make_photos
 from feedwatch.demo.quiet import quiet_stderr
 from feedwatch.demo.story import Tick
-from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
+from feedwatch.model.verdict import Finding
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 with quiet_stderr():

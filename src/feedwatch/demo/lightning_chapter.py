@@ -11,8 +11,8 @@ import torch
 
 from feedwatch.demo.photos import CLASSES, SIDE, Photo, decode, make_photos, normalise
 from feedwatch.demo.story import Tick
-from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
+from feedwatch.model.verdict import Finding
 
 PHOTOS, BATCH, EPOCHS = 640, 16, 4
 # What a network drive takes to answer for one file; the rest of an item is real decoding and numpy.

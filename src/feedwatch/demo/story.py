@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
+from feedwatch.model.verdict import Finding
 from feedwatch.report.console import finding_panel, print_head
 from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
 

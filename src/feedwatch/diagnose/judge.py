@@ -4,9 +4,8 @@ from feedwatch.diagnose.sentences import describe
 from feedwatch.diagnose.shares import Shares, shares
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.facts import Facts
-from feedwatch.model.phases import INPUT_WAIT
+from feedwatch.model.steps import INPUT_WAIT, Window
 from feedwatch.model.verdict import Bound, Verdict
-from feedwatch.model.window import Window
 
 
 def judge(run: Window | None, facts: Facts) -> Verdict:

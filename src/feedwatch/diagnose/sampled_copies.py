@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from feedwatch.diagnose.shares import exposed_ms_per_step
 from feedwatch.model.facts import Facts
-from feedwatch.model.phases import COMPUTE, H2D
-from feedwatch.model.window import PhaseTime, Window
+from feedwatch.model.steps import COMPUTE, H2D, PhaseTime, Window
 
 
 def with_sampled_copies(window: Window, facts: Facts) -> Window:

@@ -3,9 +3,8 @@
 from feedwatch.diagnose.shares import Shares, exposed_ms_per_step
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.facts import Facts
-from feedwatch.model.phases import COMPUTE, OTHER
+from feedwatch.model.steps import COMPUTE, OTHER, Window
 from feedwatch.model.verdict import Bound
-from feedwatch.model.window import Window
 
 
 def describe(bound: Bound, parts: Shares, run: Window, facts: Facts) -> tuple[str, str]:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.facts import Facts
-from feedwatch.model.phases import H2D, OTHER
-from feedwatch.model.transfer import DeviceTransfers
-from feedwatch.model.window import Window
+from feedwatch.model.steps import H2D, OTHER, Window
+from feedwatch.model.transfers import DeviceTransfers
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import sub
 
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.steps import StepKind, StepRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,20 @@ from feedwatch.measure.fold import fold
 from feedwatch.measure.history import History
 from feedwatch.measure.recorder import EpochGap, Slice
 from feedwatch.measure.sketch import Sketch
-from feedwatch.model.boundary import EpochBoundaries, Startup
-from feedwatch.model.counts import Counts
-from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
-from feedwatch.model.step import StepKind
-from feedwatch.model.window import Clumps, PhaseTime, Window
+from feedwatch.model.steps import (
+    COMPUTE,
+    H2D,
+    INPUT_WAIT,
+    OTHER,
+    PHASES,
+    Clumps,
+    Counts,
+    EpochBoundaries,
+    PhaseTime,
+    Startup,
+    StepKind,
+    Window,
+)
 
 # The monotonic clock stops while a machine sleeps, the wall clock does not: more than this apart is a suspend.
 SUSPEND_NS: Final = 2_000_000_000

@@ -5,8 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from feedwatch.measure.columns import Columns
-from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER
-from feedwatch.model.window import Clumps, PhaseTime, Window
+from feedwatch.model.steps import COMPUTE, H2D, INPUT_WAIT, OTHER, Clumps, PhaseTime, Window
 
 # A step is stalled when its wait is a fifth of the usual step, and longer than handing over a ready batch takes.
 STALL_SHARE: Final = 0.2

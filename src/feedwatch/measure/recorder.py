@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from feedwatch.measure.clock import Clock
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.steps import StepKind, StepRecord
 
 # Memory stays bounded even at a microsecond per step: a slice never holds more records than this.
 MAX_SLICE_STEPS: Final = 4096

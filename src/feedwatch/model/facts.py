@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from feedwatch.model.pipeline import PipelineFacts
-from feedwatch.model.transfer import TransferSample
+from feedwatch.model.transfers import TransferSample
 
 UNKNOWN_PIPELINE = PipelineFacts(kind="unknown")
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from feedwatch.model.boundary import EpochBoundaries, Startup
-from feedwatch.model.finding import Finding, Gain
 from feedwatch.model.pipeline import Stage, WorkerTime
-from feedwatch.model.verdict import Verdict
+from feedwatch.model.steps import EpochBoundaries, Startup
+from feedwatch.model.verdict import Finding, Gain, Verdict
 
 SCHEMA: Final = 1
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 from feedwatch.guard import strict
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.model.facts import Transfers
-from feedwatch.model.transfer import TransferSample
+from feedwatch.model.transfers import TransferSample
 from feedwatch.probe.fold import fold_windows
 from feedwatch.probe.windows import MAX_BLIND_WINDOWS, WINDOW_STEPS, WindowPolicy, wanted
 from feedwatch.settings import ProfileChoice

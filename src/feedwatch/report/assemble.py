@@ -8,7 +8,6 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.engine import Advice
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
 from feedwatch.model.facts import Facts
-from feedwatch.model.phases import PHASES
 from feedwatch.model.report import (
     CopyKind,
     DeviceSection,
@@ -23,8 +22,8 @@ from feedwatch.model.report import (
     StepsSection,
     TransfersSection,
 )
-from feedwatch.model.transfer import DeviceTransfers
-from feedwatch.model.window import PhaseTime
+from feedwatch.model.steps import PHASES, PhaseTime
+from feedwatch.model.transfers import DeviceTransfers
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
 from feedwatch.model.report import Report
+from feedwatch.model.steps import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
 from feedwatch.report.rank_test import mann_whitney_p
 
 # Windows of one run resemble their neighbours: each run speaks with the medians of at most twelve stretches,

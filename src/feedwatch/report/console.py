@@ -7,10 +7,9 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from feedwatch.model.finding import Finding
-from feedwatch.model.phases import PHASES
 from feedwatch.model.report import Report, Status
-from feedwatch.model.verdict import Bound
+from feedwatch.model.steps import PHASES
+from feedwatch.model.verdict import Bound, Finding
 from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
 
 NOTHING = "Nothing to change."

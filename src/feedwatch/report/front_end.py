@@ -4,7 +4,7 @@ import re
 from importlib import resources
 from typing import Any, Final
 
-from feedwatch.model.phases import PHASES
+from feedwatch.model.steps import PHASES
 
 # In the order in which they depend on one another.
 SCRIPTS: Final = (

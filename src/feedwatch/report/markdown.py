@@ -1,9 +1,8 @@
 """The advice for TensorBoard's Text tab: the verdict in the first line, below 25 lines."""
 
-from feedwatch.model.finding import Finding, Gain
-from feedwatch.model.phases import PHASES
 from feedwatch.model.report import Report
-from feedwatch.model.verdict import Bound
+from feedwatch.model.steps import PHASES
+from feedwatch.model.verdict import Bound, Finding, Gain
 from feedwatch.report.json_form import clean
 from feedwatch.report.wording import amount, gain_text, milliseconds, percent
 

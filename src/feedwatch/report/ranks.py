@@ -7,8 +7,8 @@ from typing import Final
 
 from feedwatch.advise.ranks import rank_findings
 from feedwatch.errors import ReportError
-from feedwatch.model.phases import INPUT_WAIT
 from feedwatch.model.report import RankLine, RanksSection, Report, Status
+from feedwatch.model.steps import INPUT_WAIT
 from feedwatch.model.verdict import Bound
 
 # A thousand ranks must not make a thousand rows: those that wait longest are the ones to look at.

@@ -3,9 +3,8 @@
 from typing import Final
 
 from feedwatch.diagnose.judge import samples_per_s
-from feedwatch.model.phases import COMPUTE, H2D, INPUT_WAIT, OTHER
 from feedwatch.model.report import SelfSection
-from feedwatch.model.window import Window
+from feedwatch.model.steps import COMPUTE, H2D, INPUT_WAIT, OTHER, Window
 
 # Shown on each card in TensorBoard.
 DESCRIPTIONS: Final = {

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from feedwatch.model.finding import Gain
+from feedwatch.model.verdict import Gain
 
 NOT_MEASURED: Final = "not measured"
 

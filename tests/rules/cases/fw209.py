@@ -1,6 +1,6 @@
 """Cases for FW209."""
 
-from feedwatch.model.transfer import CopyTotals
+from feedwatch.model.transfers import CopyTotals
 from tests.rules.build import batch, case, cuda, loader, transfers, window
 
 FAST = loader(load_ms=20.0, num_workers=4, pin_memory=True)

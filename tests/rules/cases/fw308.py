@@ -1,6 +1,6 @@
 """Cases for FW308."""
 
-from feedwatch.model.counts import Counts
+from feedwatch.model.steps import Counts
 from tests.rules.build import Startup, case, keras_run, window
 
 SHORT = Counts(measured=100, warmup=3, batches=103, wall_s=30.0)

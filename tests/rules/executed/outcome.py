@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from feedwatch.model.finding import Finding
 from feedwatch.model.report import Report
+from feedwatch.model.verdict import Finding
 
 WARM_UP = 4
 

@@ -7,7 +7,7 @@ import pytest
 from feedwatch.advise.precedence import without_silenced
 from feedwatch.advise.ranking import Fired, combined_gain, ranked, worth_saying
 from feedwatch.advise.registry import rule
-from feedwatch.model.finding import Basis, Evidence, Gain
+from feedwatch.model.verdict import Basis, Evidence, Gain
 
 
 def fired(code, low=None, high=None, edit_lines=None):

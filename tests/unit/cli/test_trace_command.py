@@ -7,7 +7,7 @@ from rich.console import Console
 
 from feedwatch.cli import trace
 from feedwatch.cli.trace_table import print_tables
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.probe.traces import read_trace
 
 

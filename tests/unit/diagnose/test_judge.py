@@ -5,7 +5,7 @@ import pytest
 from feedwatch.diagnose.judge import judge
 from feedwatch.model.facts import DeviceFacts, Transfers
 from feedwatch.model.pipeline import PipelineFacts
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.model.verdict import Bound
 from tests.fakes.reports import course
 from tests.fakes.values import facts, run_facts

@@ -2,7 +2,7 @@ import pytest
 
 from feedwatch.diagnose.sampled_copies import with_sampled_copies
 from feedwatch.model.facts import Transfers
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from tests.fakes.reports import course
 from tests.fakes.values import facts, run_facts
 

@@ -7,7 +7,7 @@ import pytest
 
 from feedwatch.measure.course import Course
 from feedwatch.measure.recorder import MAX_SLICE_STEPS, Slice, StepRecorder
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 from tests.fakes.clock import FakeClock
 
 TEN_MILLION = 10_000_000

@@ -3,7 +3,7 @@ import pytest
 from feedwatch.measure.course import Course
 from feedwatch.measure.history import MAX_POINTS
 from feedwatch.measure.recorder import EpochGap, Slice
-from feedwatch.model.step import StepKind
+from feedwatch.model.steps import StepKind
 from tests.fakes.values import record
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from feedwatch.measure.recorder import MAX_SLICE_STEPS, EpochGap, StepRecorder
-from feedwatch.model.step import StepKind
+from feedwatch.model.steps import StepKind
 from tests.fakes.clock import FakeClock
 from tests.fakes.values import record
 

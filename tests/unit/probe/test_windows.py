@@ -1,6 +1,6 @@
 import pytest
 
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.probe.fold import fold_windows
 from feedwatch.probe.profile_session import NEVER, ProfilerBusyError, ProfilerWindows
 from feedwatch.probe.windows import BUDGET_SHARE, MAX_WINDOWS, WINDOW_STEPS, wanted

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from tensorboard.plugin_util import markdown_to_safe_html
 
-from feedwatch.model.finding import Basis, Finding, Fix, Gain
+from feedwatch.model.verdict import Basis, Finding, Fix, Gain
 from feedwatch.report.markdown import render_markdown
 from tests.fakes.reports import report
 

@@ -10,8 +10,7 @@ from feedwatch.advise.step_model import cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, SWINGING_GPU
 from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.advise.workers import plan_workers
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 MOSTLY_READY: Final = 0.5
 

@@ -10,8 +10,7 @@ from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
 from feedwatch.advise.wording import count, percent
-from feedwatch.model.finding import Evidence
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence
 
 
 def check(case: Case) -> Evidence | None:

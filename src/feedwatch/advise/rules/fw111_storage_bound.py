@@ -8,8 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import MORE_WORKERS_NO_HELP, NOTHING_BUSY
 from feedwatch.advise.wording import count, ms, percent
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 MOSTLY_BLOCKED: Final = 0.5
 # The disk itself is the queue when CPUs idle this much for it.

@@ -8,8 +8,7 @@ from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import run_gain, step_times
 from feedwatch.advise.symptoms import LONG_EPOCHS
 from feedwatch.advise.wording import count
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Shorter epochs fill their queues more often.
 LEAST_SAVED: Final = 0.9

@@ -10,9 +10,8 @@ from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.advise.tf_supply import changed_gain, parallel_lanes
 from feedwatch.advise.wording import count, ms
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 
 def check(case: Case) -> Evidence | None:

@@ -10,9 +10,8 @@ from feedwatch.advise.step_model import StepTimes, Supply, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, SUM_OF_BOTH, SWINGING_GPU
 from feedwatch.advise.tf_supply import HANDOVER_MS, works_ahead
 from feedwatch.advise.wording import ms
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfDataFacts
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 
 def check(case: Case) -> Evidence | None:

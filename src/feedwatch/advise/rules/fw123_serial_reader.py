@@ -9,9 +9,8 @@ from feedwatch.advise.snippets import comment, place
 from feedwatch.advise.symptoms import NOTHING_BUSY, ONE_BUSY_CPU
 from feedwatch.advise.tf_supply import changed_gain, parallel_lanes
 from feedwatch.advise.wording import count, ms
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 READERS: Final = {
     "TFRecord": "TFRecordDataset",

@@ -10,9 +10,8 @@ from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
 from feedwatch.advise.tf_supply import changed_gain
 from feedwatch.advise.wording import count, ms, percent
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # TensorFlow operations do the same work without the interpreter: a tenth of the time and less where the Python loops.
 BEST_LEFT: Final = 0.02

@@ -9,9 +9,8 @@ from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
 from feedwatch.advise.tf_supply import changed_gain
 from feedwatch.advise.wording import count, ms
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Calling a traced function costs 10-50 µs whatever it does (measured); up to twice that, the call is the larger part.
 CALL_COSTS_MS: Final = 0.1

@@ -12,9 +12,8 @@ from feedwatch.advise.step_model import Supply, cpu_budget, serial_gain, supplie
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
 from feedwatch.advise.tf_supply import DOMINANT_SHARE, HANDOVER_MS, unexplained, works_ahead
 from feedwatch.advise.wording import ms, percent, size
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Half of the free memory: the other half stays for what was not foreseen.
 MOST_OF_MEMORY: Final = 0.5

@@ -9,9 +9,8 @@ from feedwatch.advise.snippets import function_name, place
 from feedwatch.advise.symptoms import GPU_NO_FASTER, NOTHING_BUSY
 from feedwatch.advise.tf_supply import DOMINANT_SHARE, changed_gain, stage_share
 from feedwatch.advise.wording import count, ms, percent
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Records that follow one another need no open, no seek and no close: at best next to nothing is left. Files that the
 # system's cache holds open nearly as fast as records are read, and decoding stays: at worst nearly all is left.

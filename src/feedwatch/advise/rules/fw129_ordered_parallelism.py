@@ -9,9 +9,8 @@ from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import serial_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS
 from feedwatch.advise.wording import ms, times
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Below this the parallel calls finish nearly together and order costs nothing.
 SPREAD_OUT: Final = 3.0

@@ -10,9 +10,8 @@ from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.advise.wording import count, ms, supplied
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import PyDatasetFacts
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # From here on items compute rather than wait: threads would take turns at the interpreter's lock.
 COMPUTING_SHARE: Final = 0.5

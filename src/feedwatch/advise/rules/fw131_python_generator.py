@@ -9,8 +9,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.advise.wording import count, ms, supplied
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 
 def check(case: Case) -> Evidence | None:

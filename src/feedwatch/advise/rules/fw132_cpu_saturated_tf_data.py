@@ -10,9 +10,8 @@ from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
 from feedwatch.advise.tf_supply import changed_gain
 from feedwatch.advise.wording import count, ms, percent
-from feedwatch.model.finding import Evidence, Gain
 from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Preprocessing that was made cheaper loses a third of its work at least; made offline, nearly all of it.
 BEST_LEFT: Final = 0.05

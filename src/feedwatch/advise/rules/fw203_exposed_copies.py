@@ -8,8 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.advise.wording import ms, percent
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 MOST_BYTES: Final = 0.5
 # From here on the copies already run beside kernels.

@@ -9,8 +9,7 @@ from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.advise.wording import ms, percent, size
 from feedwatch.model.facts import BatchFacts
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 MOST_BYTES: Final = 0.5
 WIDTHS: Final = {"float64": 8, "float32": 4}

@@ -8,8 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.advise.wording import ms, size
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Below 64 KiB a copy takes as long as its latency, whatever its size.
 SMALL_BYTES: Final = 65536

@@ -9,8 +9,7 @@ from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.advise.wording import ms, rate
 from feedwatch.model.facts import DeviceFacts
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Pinned copies reach 80-90 % of the link's usable bandwidth; half of it is a fault somewhere.
 FAR_BELOW: Final = 0.5

@@ -8,8 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain, step_times
 from feedwatch.advise.symptoms import GPU_NO_FASTER, VISIBLE_COPIES
 from feedwatch.advise.wording import ms, size
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Half of what is free: activations of larger batches and fragments need the other half.
 MOST_OF_FREE: Final = 0.5

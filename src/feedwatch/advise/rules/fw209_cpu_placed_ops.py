@@ -9,8 +9,7 @@ from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, VISIBLE_COPIES
 from feedwatch.advise.wording import ms, size
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # A loss or a metric is a few bytes; this much per step is an operation's input.
 LEAST_BACK_BYTES: Final = 65536

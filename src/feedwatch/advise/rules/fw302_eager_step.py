@@ -8,9 +8,8 @@ from feedwatch.advise.step_model import removed_gain, step_times
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, ONE_BUSY_CPU
 from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.phases import COMPUTE
-from feedwatch.model.verdict import Bound
+from feedwatch.model.steps import COMPUTE
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Eager operations cost 10-50 µs of Python each: nearly all of the step of a small model, little of a large one. Of nine
 # models with two optimizers and two batch sizes on two CPUs, compiling made the largest convolutions 1.7 times as fast

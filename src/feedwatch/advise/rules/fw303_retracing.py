@@ -8,9 +8,8 @@ from feedwatch.advise.step_model import run_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS
 from feedwatch.advise.wording import percent, seconds
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.phases import COMPUTE
-from feedwatch.model.verdict import Bound
+from feedwatch.model.steps import COMPUTE
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # One late trace happens (a last, smaller batch); the third is a pattern.
 LEAST_RETRACES: Final = 3

@@ -9,8 +9,7 @@ from feedwatch.advise.symptoms import LOW_GPU_DATA_READY
 from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.shares import shares
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Without the read the host runs ahead; how much of the idle time that fills depends on the step's own overhead.
 LEAST_REMOVED: Final = 0.2

@@ -7,9 +7,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import BUSY_GPU_SLOW
 from feedwatch.advise.wording import ms
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.phases import COMPUTE
-from feedwatch.model.verdict import Bound
+from feedwatch.model.steps import COMPUTE
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 FULL: Final = ("32", "32-true", "float32")
 # Tensor cores speed up matrix products several times, the rest not at all: 1.1 to 3 times for whole steps.

@@ -8,8 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, LOW_GPU_DATA_READY
 from feedwatch.advise.wording import ms, percent, times
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # A step of a framework costs the host a few milliseconds; below that the device cannot matter.
 SHORT_STEP_MS: Final = 5.0

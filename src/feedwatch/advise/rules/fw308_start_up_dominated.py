@@ -8,8 +8,7 @@ from feedwatch.advise.step_model import step_times
 from feedwatch.advise.symptoms import SLOW_START
 from feedwatch.advise.wording import percent, seconds
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence
 
 LARGER_PART: Final = 0.5
 # Seconds that a person notices. Less than that is how every framework starts.

@@ -5,8 +5,7 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.symptoms import FIGURES_MISSING
-from feedwatch.model.finding import Evidence
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence
 
 
 def check(case: Case) -> Evidence | None:

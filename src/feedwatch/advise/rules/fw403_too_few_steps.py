@@ -7,8 +7,7 @@ from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.symptoms import FIGURES_MISSING
 from feedwatch.advise.wording import count
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence
 
 
 def check(case: Case) -> Evidence | None:

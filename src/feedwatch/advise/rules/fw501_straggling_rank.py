@@ -8,8 +8,7 @@ from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import ONE_SLOW_RANK
 from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.finding import Evidence, Gain
-from feedwatch.model.verdict import Bound
+from feedwatch.model.verdict import Bound, Evidence, Gain
 
 # Ranks differ by chance; twice the median is another cause.
 STANDS_OUT: Final = 2.0

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.steps import StepKind, StepRecord
 
 
 class Fetch(NamedTuple):

@@ -13,7 +13,7 @@ from feedwatch.hooks.keras.entries import Item
 from feedwatch.hooks.keras.timeline import MAX_PENDING, Timeline
 from feedwatch.hooks.torch.device_clock import DeviceClock
 from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 
 _OF: Final = Categories(other=0, wait=1, copy=2, compute=3, apart=4)
 

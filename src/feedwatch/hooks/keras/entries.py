@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from feedwatch.measure.recorder import EpochGap
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 
 
 class Call(NamedTuple):

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from feedwatch.errors import TraceError
-from feedwatch.model.transfer import TransferSample
+from feedwatch.model.transfers import TransferSample
 from feedwatch.probe.profile_session import ProfilerBackend, ProfilerBusyError, Recording
 from feedwatch.probe.traces import read_trace
 

@@ -12,7 +12,7 @@ from feedwatch.hooks.keras.entries import Call, Entry, Epoch, EpochMark, Item, P
 from feedwatch.hooks.keras.fetch_columns import FetchColumns, no_fetches
 from feedwatch.hooks.keras.usual_calls import LEAST_CALLS, usual_records
 from feedwatch.measure.recorder import EpochGap
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.steps import StepKind, StepRecord
 
 # Far above what is pending between two drains; beyond it the oldest marks go, counted.
 MAX_PENDING: Final = 8192

@@ -13,7 +13,7 @@ import numpy as np
 
 from feedwatch.hooks.keras.entries import Call
 from feedwatch.hooks.keras.fetch_columns import FetchColumns, Integers
-from feedwatch.model.step import StepKind, StepRecord
+from feedwatch.model.steps import StepKind, StepRecord
 
 # Below this, making arrays takes longer than pairing one by one.
 LEAST_CALLS: Final = 4

@@ -14,7 +14,7 @@ from feedwatch.hooks.keras.retraces import Retraces
 from feedwatch.hooks.keras.timeline import Timeline
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.report import Report, Status
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 from feedwatch.session import Session
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from feedwatch.hooks.torch.device_clock import DeviceClock
 from feedwatch.hooks.torch.sync_watch import SyncWatch
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 
 # A host can be ahead by about a thousand launches, far fewer steps than this.
 MAX_PENDING: Final = 256

@@ -14,7 +14,7 @@ from typing import Any, Final
 import torch
 from torch.autograd import profiler as autograd_profiler
 
-from feedwatch.model.transfer import TransferSample
+from feedwatch.model.transfers import TransferSample
 from feedwatch.probe.profile_session import Recording
 from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.analysis import analyse

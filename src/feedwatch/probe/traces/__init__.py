@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from feedwatch.errors import TraceError
-from feedwatch.model.transfer import TransferSample
+from feedwatch.model.transfers import TransferSample
 
 
 def read_trace(path: Path) -> TransferSample:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from feedwatch.model.transfer import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.probe.traces.answers import problems_of
 from feedwatch.probe.traces.intervals import Column, Intervals, covered, intersection, shared, union
 from feedwatch.probe.traces.kinds import LARGE_BYTES, UNKNOWN

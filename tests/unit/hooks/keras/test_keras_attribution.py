@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.hooks.keras.attribution import Execution, Fetch, attribute, device_record, host_record
-from feedwatch.model.step import StepKind
+from feedwatch.model.steps import StepKind
 
 MS = 1_000_000
 

@@ -6,7 +6,7 @@ pytest.importorskip("torch")
 
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.device_timeline import DeviceTimeline
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 
 MS = 1_000_000
 

@@ -3,7 +3,7 @@
 import pytest
 
 from feedwatch.hooks.torch.device_meter import MAX_PENDING, Categories, DeviceMeter
-from feedwatch.model.step import StepRecord
+from feedwatch.model.steps import StepRecord
 from tests.simulated.device import SimulatedClock, SimulatedDevice, VirtualHost
 
 OTHER, WAIT, COPY, COMPUTE, APART = range(5)
