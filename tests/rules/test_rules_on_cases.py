@@ -2,25 +2,32 @@
 
 import ast
 from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
 from feedwatch.advise.engine import advise
 from feedwatch.advise.registry import RULES
+from tests.rules import cases
 
-CASES = {rule.code: import_module(f"tests.rules.cases.{rule.code.lower()}") for rule in RULES}
+CASES = {file.name.upper(): import_module(f"{cases.__name__}.{file.name}") for file in iter_modules(cases.__path__)}
 
 
 def each(kind):
     return [
         pytest.param(rule, case, id=f"{rule.code} {name}")
         for rule in RULES
+        if rule.code in CASES
         for name, case in getattr(CASES[rule.code], kind).items()
     ]
 
 
 def codes(case):
     return [finding.code for finding in advise(case).findings]
+
+
+def test_every_rule_has_cases_and_all_cases_belong_to_a_rule():
+    assert set(CASES) == {rule.code for rule in RULES}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
@@ -75,6 +82,7 @@ def test_evidence_and_gain_are_finite_numbers_with_a_reason(rule, case):
 HEALTHY = [
     pytest.param(case, id=f"{rule.code} {name}")
     for rule in RULES
+    if rule.code in CASES
     for name, case in CASES[rule.code].SILENT.items()
     if name == "healthy"
 ]

@@ -15,8 +15,8 @@ PLANTED = {
     "do no I/O": ("diagnose/judge.py", "import time"),
     "Keras and Lightning hooks never meet": ("hooks/keras/callback.py", "import feedwatch.hooks.lightning.callback"),
     "Rules never know each other": (
-        "advise/rules/fw101_loader_without_workers.py",
-        "import feedwatch.advise.rules.fw121_missing_prefetch",
+        "advise/rules/loader/fw101_loader_without_workers.py",
+        "import feedwatch.advise.rules.loader.fw102_too_few_workers",
     ),
     "standard library only": ("measure/ledger.py", "import numpy"),
     "One module writes event files": ("session.py", "import feedwatch.report.event_file"),

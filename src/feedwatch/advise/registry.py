@@ -1,107 +1,21 @@
-"""All rules, in the order of their codes."""
+"""All rules, in the order of their codes: every module `fwNNN_…` below `advise/rules` is one."""
 
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Final
 
+from feedwatch.advise import rules
 from feedwatch.advise.rule import Rule
-from feedwatch.advise.rules import (
-    fw101_loader_without_workers,
-    fw102_too_few_workers,
-    fw103_more_workers_than_cpus,
-    fw104_workers_restart_each_epoch,
-    fw105_shallow_prefetch,
-    fw106_in_memory_items,
-    fw107_slow_collate,
-    fw108_straggling_items,
-    fw109_uneven_workers,
-    fw110_cpu_saturated,
-    fw111_storage_bound,
-    fw112_device_tensors_in_dataset,
-    fw113_unsharded_iterable,
-    fw120_serial_map,
-    fw121_missing_prefetch,
-    fw122_fixed_parallelism,
-    fw123_serial_reader,
-    fw124_python_in_pipeline,
-    fw125_per_element_map,
-    fw126_uncached_work,
-    fw127_many_small_files,
-    fw128_cold_shuffle_buffer,
-    fw129_ordered_parallelism,
-    fw130_serial_pydataset,
-    fw131_python_generator,
-    fw132_cpu_saturated_tf_data,
-    fw201_pageable_copies,
-    fw202_blocking_copies,
-    fw203_exposed_copies,
-    fw204_wide_input_dtype,
-    fw205_many_small_copies,
-    fw206_slow_link,
-    fw207_resident_dataset,
-    fw208_device_memory_full,
-    fw209_cpu_placed_ops,
-    fw301_launch_bound_step,
-    fw302_eager_step,
-    fw303_retracing,
-    fw304_slow_callback,
-    fw305_step_synchronises,
-    fw306_full_precision,
-    fw307_model_too_small_for_device,
-    fw308_start_up_dominated,
-    fw401_profiler_busy,
-    fw402_no_device_trace,
-    fw403_too_few_steps,
-    fw501_straggling_rank,
-)
 
-RULES: Final[tuple[Rule, ...]] = (
-    fw101_loader_without_workers.RULE,
-    fw102_too_few_workers.RULE,
-    fw103_more_workers_than_cpus.RULE,
-    fw104_workers_restart_each_epoch.RULE,
-    fw105_shallow_prefetch.RULE,
-    fw106_in_memory_items.RULE,
-    fw107_slow_collate.RULE,
-    fw108_straggling_items.RULE,
-    fw109_uneven_workers.RULE,
-    fw110_cpu_saturated.RULE,
-    fw111_storage_bound.RULE,
-    fw112_device_tensors_in_dataset.RULE,
-    fw113_unsharded_iterable.RULE,
-    fw120_serial_map.RULE,
-    fw121_missing_prefetch.RULE,
-    fw122_fixed_parallelism.RULE,
-    fw123_serial_reader.RULE,
-    fw124_python_in_pipeline.RULE,
-    fw125_per_element_map.RULE,
-    fw126_uncached_work.RULE,
-    fw127_many_small_files.RULE,
-    fw128_cold_shuffle_buffer.RULE,
-    fw129_ordered_parallelism.RULE,
-    fw130_serial_pydataset.RULE,
-    fw131_python_generator.RULE,
-    fw132_cpu_saturated_tf_data.RULE,
-    fw201_pageable_copies.RULE,
-    fw202_blocking_copies.RULE,
-    fw203_exposed_copies.RULE,
-    fw204_wide_input_dtype.RULE,
-    fw205_many_small_copies.RULE,
-    fw206_slow_link.RULE,
-    fw207_resident_dataset.RULE,
-    fw208_device_memory_full.RULE,
-    fw209_cpu_placed_ops.RULE,
-    fw301_launch_bound_step.RULE,
-    fw302_eager_step.RULE,
-    fw303_retracing.RULE,
-    fw304_slow_callback.RULE,
-    fw305_step_synchronises.RULE,
-    fw306_full_precision.RULE,
-    fw307_model_too_small_for_device.RULE,
-    fw308_start_up_dominated.RULE,
-    fw401_profiler_busy.RULE,
-    fw402_no_device_trace.RULE,
-    fw403_too_few_steps.RULE,
-    fw501_straggling_rank.RULE,
-)
+
+def discovered() -> tuple[Rule, ...]:
+    """A module below `advise/rules` without a RULE is an error at import: a rule must not get lost in silence."""
+    modules = (module.name for module in walk_packages(rules.__path__, f"{rules.__name__}.") if not module.ispkg)
+    found: list[Rule] = [import_module(name).RULE for name in modules]
+    return tuple(sorted(found, key=lambda one: one.code))
+
+
+RULES: Final[tuple[Rule, ...]] = discovered()
 
 # Codes of rules that are gone. They stay here: a code is never given to another rule.
 RETIRED: Final[frozenset[str]] = frozenset()

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from feedwatch.advise.precedence import without_silenced
 from feedwatch.advise.ranking import Fired, combined_gain, ranked, worth_saying
 from feedwatch.advise.registry import rule
 from feedwatch.model.verdict import Basis, Evidence, Gain
@@ -33,13 +32,6 @@ def test_a_change_that_is_expected_to_save_less_than_five_percent_is_not_said():
     assert not worth_saying(fired("FW101", 1.0, 1.08))
     assert worth_saying(fired("FW101", 1.05, 1.08))
     assert worth_saying(fired("FW403"))
-
-
-def test_a_stronger_finding_silences_and_a_silenced_one_silences_nobody():
-    assert codes(without_silenced([fired("FW110"), fired("FW102")])) == ["FW110"]
-    # FW106 takes FW103 away, so FW103 cannot take anything away itself; FW101 falls to FW106 as well.
-    assert codes(without_silenced([fired("FW101"), fired("FW103"), fired("FW106")])) == ["FW106"]
-    assert codes(without_silenced([fired("FW207"), fired("FW208"), fired("FW201")])) == ["FW208", "FW201"]
 
 
 def test_fixes_for_one_wait_cannot_remove_more_than_that_wait():

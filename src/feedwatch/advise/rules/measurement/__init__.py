@@ -1,0 +1,1 @@
+"""Notices about what could not be measured."""

@@ -1,0 +1,1 @@
+"""Rules about several ranks that are read together."""

@@ -1,0 +1,1 @@
+"""Rules about the training step itself and what runs between two steps."""
