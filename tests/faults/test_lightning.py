@@ -182,7 +182,7 @@ def test_a_directory_that_cannot_be_made_is_an_error_at_construction(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="cannot be made"):
         FeedWatch(tmp_path / "file" / "runs")
-    with pytest.raises(SettingError, match="directory of this machine"):
+    with pytest.raises(SettingError, match="local directory"):
         FeedWatch("s3://bucket/runs")
     with pytest.raises(SettingError, match="profile"):
         FeedWatch(profile="sometimes")

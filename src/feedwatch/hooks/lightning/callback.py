@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.destination import checked_log_dir
 from feedwatch.hooks.lightning.bases import callback_bases
-from feedwatch.hooks.lightning.destination import prepared
 from feedwatch.hooks.lightning.observer import Instruments, Observer
 from feedwatch.hooks.torch.device_clock import device_clock
 from feedwatch.model.report import Report, Status
@@ -28,7 +28,7 @@ class FeedWatchHooks:
         super().__init__()
         self._settings = Settings(profile=profile, console=console)
         self._off = switched_off()
-        self._explicit_dir = None if self._off else prepared(log_dir)
+        self._explicit_dir = checked_log_dir(log_dir)
         self._observer: Observer | None = None
         self._session: Session | None = None
         self._finalizer: Finalize | None = None
@@ -87,7 +87,7 @@ class FeedWatchHooks:
             raise
         setattr(trainer, _WATCHED, True)
         self._trainer = trainer
-        self._observer, self._directory = observer, observer.destination.directory
+        self._observer, self._directory = observer, observer.directory
         self._session = observer.session
         self._finalizer = at_end_of_child(self._close)
 

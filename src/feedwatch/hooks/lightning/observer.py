@@ -8,10 +8,9 @@ from typing import Any, Final
 from rich.console import Console
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.lightning.artefacts import attach_html
 from feedwatch.hooks.lightning.bystanders import times, watch_loggers
 from feedwatch.hooks.lightning.categories import COMPUTE, H2D, INPUT, OTHER, VALIDATION
-from feedwatch.hooks.lightning.destination import Destination, choose_destination
+from feedwatch.hooks.lightning.loggers import attach_html, choose_destination, outboxes_of
 from feedwatch.hooks.lightning.loops import LoopWraps
 from feedwatch.hooks.lightning.own_cost import OwnCost
 from feedwatch.hooks.lightning.pipeline import TrainPipeline
@@ -45,13 +44,12 @@ class Instruments:
 
 class Observer:
     def __init__(self, trainer: Any, settings: Settings, log_dir: Path | None, instruments: Instruments) -> None:
-        self.destination: Destination = choose_destination(trainer, log_dir)
+        destination = choose_destination(trainer, log_dir)
+        assert destination.directory is not None
+        self.directory = destination.directory
+        self._outboxes = outboxes_of(destination)
         self.session = Session.open(
-            read_run_facts(trainer),
-            settings,
-            self.destination.outputs,
-            self.destination.directory,
-            instruments.clock,
+            read_run_facts(trainer), settings, destination.outputs, destination.directory, instruments.clock
         )
         self._settings = settings
         self._undo = Undo()
@@ -92,7 +90,7 @@ class Observer:
             return
         began_ns = perf_counter_ns()
         self._trained(batch)
-        for outbox in self.destination.outboxes:
+        for outbox in self._outboxes:
             self._logger_guard.run(outbox.drain)
         if self._own is not None:
             self._own.hook(perf_counter_ns() - began_ns)
@@ -103,20 +101,18 @@ class Observer:
             self.guard.run(self._last_records)
         finally:
             self.session.close(status)
-        for outbox in self.destination.outboxes:
+        for outbox in self._outboxes:
             self._logger_guard.run(outbox.drain)
         report = self.session.report
         if report is not None and report.run.rank == 0:
-            self._logger_guard.run(
-                attach_html, self._trainer.loggers, report, self.destination.directory, self._logger_guard
-            )
+            self._logger_guard.run(attach_html, self._trainer.loggers, report, self.directory, self._logger_guard)
             self._print(report)
         self._trainer = self._own = None  # nothing of ours keeps a model or its loader alive
 
     def _print(self, report: Report) -> None:
         if self._settings.console:
             # stderr, where Lightning itself speaks: a script's own output stays clean
-            print_summary(report, Console(stderr=True), str(self.destination.directory))
+            print_summary(report, Console(stderr=True), str(self.directory))
 
     def remove(self) -> None:
         self._undo.all()

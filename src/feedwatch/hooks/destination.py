@@ -1,0 +1,62 @@
+"""Where a run is written, as far as no framework is concerned: the user's `log_dir`, and our own run below it."""
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from feedwatch.errors import SettingError
+from feedwatch.report.output import Output
+from feedwatch.report.outputs import own_run
+from feedwatch.settings import switched_off
+
+SUB_RUN: Final = "feedwatch"
+# pathlib makes one slash of the two in gs://bucket. A Windows drive has a single letter before the colon.
+_REMOTE: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    directory: Path | None  # of report.json; None where only the user's own writer reaches the run
+    outputs: tuple[Output, ...]
+
+
+def is_remote(log_dir: str | os.PathLike[str]) -> bool:
+    """A URL such as gs://bucket: we write with plain files, so we cannot write there."""
+    return _REMOTE.match(os.fspath(log_dir)) is not None
+
+
+def checked_log_dir(log_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Make the directory. Raises when the callback is constructed, before the first step, if we cannot write there."""
+    if log_dir is None:
+        return None
+    shown = os.fspath(log_dir)
+    if is_remote(log_dir):
+        raise SettingError(f"log_dir must be a local directory, not {shown!r}")
+    path = Path(log_dir).expanduser()
+    if switched_off():
+        return path  # nothing will be written, so nothing is made
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(f"log_dir {shown!r} cannot be made: {error.strerror or error}") from error
+    try:
+        # Permissions do not tell about read-only disks, quotas and network shares; a file without a name does.
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise SettingError(f"log_dir {shown!r} is not writable: {error.strerror or error}") from error
+    return path
+
+
+def sub_run(home: Path) -> Path:
+    """Our own run below the user's: a second event file in the user's own run would freeze its curves."""
+    return home / SUB_RUN
+
+
+def own_destination(home: Path) -> Destination:
+    """No writer of the user's can be used: report.json and an event file of our own."""
+    directory = sub_run(home)
+    return Destination(directory, (own_run(directory),))
