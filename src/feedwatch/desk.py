@@ -7,7 +7,7 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
 from feedwatch.diagnose.judge import judge
-from feedwatch.diagnose.sampled_copies import with_sampled_copies
+from feedwatch.diagnose.shares import with_sampled_copies
 from feedwatch.guard import Guard
 from feedwatch.measure.clock import Clock
 from feedwatch.measure.course import Course

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from feedwatch.advise.case import Case
 from feedwatch.advise.precedence import without_silenced
 from feedwatch.advise.ranking import Fired, combined_gain, ranked, worth_saying
-from feedwatch.advise.registry import RULES
+from feedwatch.advise.registry import RULES, rule
 from feedwatch.advise.rule import Rule
 from feedwatch.advise.step_model import step_times
-from feedwatch.model.verdict import Bound, Finding, Gain
+from feedwatch.model.facts import Facts, RunFacts
+from feedwatch.model.report import RanksSection, RunSection
+from feedwatch.model.verdict import Bound, Finding, Gain, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,16 @@ def advise(case: Case, rules: Sequence[Rule] = RULES) -> Advice:
 
 
 def fired_on(case: Case, rules: Sequence[Rule] = RULES) -> Iterable[Fired]:
-    for rule in rules:
-        evidence = rule.check(case)
+    for one in rules:
+        evidence = one.check(case)
         if evidence is not None:
-            yield Fired(rule, evidence, rule.predict(case, evidence))
+            yield Fired(one, evidence, one.predict(case, evidence))
+
+
+def rank_findings(run: RunSection, verdict: Verdict, ranks: RanksSection) -> tuple[Finding, ...]:
+    """What only the reports of several ranks together show; for a merged report."""
+    facts = RunFacts(run.framework, run.version, run.backend, run.device, rank=run.rank, world_size=run.world_size)
+    return advise(Case(verdict, None, Facts(facts), ranks=ranks), rules=(rule("FW501"),)).findings
 
 
 def _combined(case: Case, kept: Sequence[Fired]) -> Gain | None:

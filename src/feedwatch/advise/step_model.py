@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.model.verdict import Basis, Gain
+from feedwatch.model.verdict import Basis, Bound, Gain
 
 # max(pipeline, rest) was 9 % off at the median and 23 % at the 90th percentile against 54 real retrainings, always too
 # optimistic: the slow end of a range carries that error, the fast end carries none.
@@ -66,6 +66,10 @@ def step_times(case: Case) -> StepTimes | None:
     wall_ns = float(run.wall_ns)
     wait_ns = min(float(run.stalled_ns), wall_ns)
     return StepTimes(wall_ns / run.batches / 1e6, wait_ns / run.batches / 1e6)
+
+
+def input_bound_times(case: Case) -> StepTimes | None:
+    return step_times(case) if case.verdict.bound is Bound.INPUT else None
 
 
 def cpu_budget(case: Case) -> float | None:

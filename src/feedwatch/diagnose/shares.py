@@ -1,10 +1,10 @@
 """How the wall time of the measured steps divides among the things that can bound a run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.facts import Facts
-from feedwatch.model.steps import H2D, OTHER, Window
+from feedwatch.model.steps import COMPUTE, H2D, OTHER, PhaseTime, Window
 from feedwatch.model.transfers import DeviceTransfers
 
 
@@ -38,6 +38,21 @@ def exposed_ms_per_step(facts: Facts) -> float | None:
     if device is None or device.exposed_per_step_ns is None:
         return None
     return device.exposed_per_step_ns / 1e6
+
+
+def with_sampled_copies(window: Window, facts: Facts) -> Window:
+    """Where no clock saw the copies at every step, the mean of the profiler windows takes them out of compute.
+
+    Only the exposed part: what a kernel hides is compute time already, and phases add up to the step.
+    """
+    compute, exposed_ms = window.phases.get(COMPUTE), exposed_ms_per_step(facts)
+    if window.phases.get(H2D) is not None or compute is None or exposed_ms is None:
+        return window
+    copy_ns = min(exposed_ms * 1e6, compute.total_ns / max(1, window.steps))
+    total_ns = round(copy_ns * window.steps)
+    copies = PhaseTime(total_ns, copy_ns, None)
+    rest = PhaseTime(compute.total_ns - total_ns, max(0.0, compute.median_ns - copy_ns), compute.p95_ns)
+    return replace(window, phases=window.phases | {H2D: copies, COMPUTE: rest})
 
 
 def _input(run: Window) -> float | None:

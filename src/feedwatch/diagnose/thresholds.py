@@ -8,8 +8,6 @@ from typing import Final
 class Thresholds:
     # Below this nobody feels the difference, and step times vary by as much (xprof and torch-tb-profiler: 5 % too).
     worth_saying_share: float = 0.05
-    # xprof calls a step "highly" bound from here, TraceML "critical".
-    severe_share: float = 0.20
     # A median of fewer steps says more about noise than about the pipeline.
     min_steady_steps: int = 8
     # Handing over a batch that is ready takes 0.05-0.10 ms in TensorFlow's executor and in Python alike (measured):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import median_low
 from typing import Final
 
-from feedwatch.advise.ranks import rank_findings
+from feedwatch.advise.engine import rank_findings
 from feedwatch.errors import ReportError
 from feedwatch.model.report import RankLine, RanksSection, Report, Status
 from feedwatch.model.steps import INPUT_WAIT

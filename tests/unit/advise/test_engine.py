@@ -1,7 +1,17 @@
 """From a case to findings."""
 
-from feedwatch.advise.engine import Advice, advise
+from feedwatch.advise.engine import Advice, advise, rank_findings
+from feedwatch.model.report import RankLine, RanksSection, RunSection
+from feedwatch.model.verdict import Bound, Verdict
 from tests.rules.build import case, host, loader, stage, tf_data, window
+
+RUN = RunSection("lightning", "2.6.6", "torch", "cuda:0", 0, 4, 0.0, 0.0)
+VERDICT = Verdict(Bound.COMPUTE, "", "", step_ms=60.0)
+
+
+def ranks(slowest_ms, median_ms):
+    line = RankLine(rank=3, stall_ratio=0.4, step_ms=60.0, input_wait_ms=slowest_ms)
+    return RanksSection(4, 4, 0, line, median_ms, slowest_ms, (line,))
 
 
 def test_a_finding_speaks_in_the_users_numbers():
@@ -34,3 +44,15 @@ def test_more_workers_will_not_help_where_that_is_the_answer():
     )
     assert [one.code for one in full.findings] == ["FW110"]
     assert "More workers will not help" in full.findings[0].why
+
+
+def test_a_rank_that_waits_longer_than_the_others_is_named():
+    found = rank_findings(RUN, VERDICT, ranks(25.0, 1.0))
+    assert [one.code for one in found] == ["FW501"]
+    assert "rank 3" in found[0].title
+    assert found[0].gain is not None
+    assert found[0].gain.high <= 60.0 / (60.0 - 24.0) * 1.0001
+
+
+def test_ranks_that_wait_alike_are_not():
+    assert rank_findings(RUN, VERDICT, ranks(1.2, 1.0)) == ()

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.copies import CopyLook, exposed_copies, kind_share
+from feedwatch.advise.questions.copies import CopyLook, exposed_copies, kind_share
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.copies import exposed_copies
+from feedwatch.advise.questions.copies import exposed_copies
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain, step_times
 from feedwatch.advise.symptoms import GPU_NO_FASTER, VISIBLE_COPIES

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import CORE_WAIT_SHARE, crowded
+from feedwatch.advise.questions.cpu import CORE_WAIT_SHARE, crowded
 from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import LoaderLook, load_ms, starved_loader
+from feedwatch.advise.questions.loader import LoaderLook, load_ms, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain

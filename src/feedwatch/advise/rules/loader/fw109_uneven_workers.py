@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import starved_loader
+from feedwatch.advise.questions.loader import starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, supplied_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU

@@ -3,7 +3,8 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import LoaderLook, cpu_saturated, load_cpu_ms, load_ms, starved_loader
+from feedwatch.advise.questions.cpu import cpu_saturated
+from feedwatch.advise.questions.loader import LoaderLook, load_cpu_ms, load_ms, starved_loader
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP

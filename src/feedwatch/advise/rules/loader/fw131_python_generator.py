@@ -4,9 +4,10 @@ import math
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import computes, input_bound_times, one_lane_load_ms
+from feedwatch.advise.questions.cpu import computes
+from feedwatch.advise.questions.loader import one_lane_load_ms
 from feedwatch.advise.rule import Page, Rule
-from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
+from feedwatch.advise.step_model import Supply, cpu_budget, input_bound_times, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.model.verdict import Bound, Evidence, Gain

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.launching import idle_look
+from feedwatch.advise.questions.copies import idle_look
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, LOW_GPU_DATA_READY

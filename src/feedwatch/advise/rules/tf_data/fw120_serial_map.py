@@ -3,12 +3,19 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, lanes, python_is_limit, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.tf_data import (
+    TfLook,
+    changed_gain,
+    lanes,
+    parallel_lanes,
+    python_is_limit,
+    slowest_stage,
+    starved_tf_data,
+)
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
-from feedwatch.advise.tf_supply import changed_gain, parallel_lanes
 from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

@@ -3,12 +3,11 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import last_working_stage, starved_tf_data
+from feedwatch.advise.questions.tf_data import HANDOVER_MS, last_working_stage, starved_tf_data, works_ahead
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import place
 from feedwatch.advise.step_model import StepTimes, Supply, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, SUM_OF_BOTH, SWINGING_GPU
-from feedwatch.advise.tf_supply import HANDOVER_MS, works_ahead
 from feedwatch.advise.wording import ms
 from feedwatch.model.pipeline import TfDataFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain

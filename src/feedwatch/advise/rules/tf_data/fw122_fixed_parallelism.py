@@ -3,11 +3,19 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, cpu_saturated, lane_ms, python_is_limit, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.cpu import cpu_saturated
+from feedwatch.advise.questions.tf_data import (
+    TfLook,
+    changed_gain,
+    lane_ms,
+    parallel_lanes,
+    python_is_limit,
+    slowest_stage,
+    starved_tf_data,
+)
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import GPU_NO_FASTER, NOTHING_BUSY
-from feedwatch.advise.tf_supply import changed_gain, parallel_lanes
 from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

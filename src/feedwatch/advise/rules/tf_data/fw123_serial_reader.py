@@ -3,11 +3,10 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.tf_data import TfLook, changed_gain, parallel_lanes, slowest_stage, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, place
 from feedwatch.advise.symptoms import NOTHING_BUSY, ONE_BUSY_CPU
-from feedwatch.advise.tf_supply import changed_gain, parallel_lanes
 from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

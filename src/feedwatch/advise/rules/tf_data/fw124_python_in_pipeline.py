@@ -3,12 +3,18 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, is_python, python_is_limit, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.tf_data import (
+    TfLook,
+    changed_gain,
+    is_python,
+    python_is_limit,
+    slowest_stage,
+    starved_tf_data,
+)
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
-from feedwatch.advise.tf_supply import changed_gain
 from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

@@ -3,11 +3,10 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.tf_data import TfLook, changed_gain, slowest_stage, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
-from feedwatch.advise.tf_supply import changed_gain
 from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

@@ -5,12 +5,20 @@ from dataclasses import replace
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, cpu_saturated, lane_ms, starved_tf_data
+from feedwatch.advise.questions.cpu import cpu_saturated
+from feedwatch.advise.questions.tf_data import (
+    DOMINANT_SHARE,
+    HANDOVER_MS,
+    TfLook,
+    lane_ms,
+    starved_tf_data,
+    unexplained,
+    works_ahead,
+)
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, place
 from feedwatch.advise.step_model import Supply, cpu_budget, serial_gain, supplied_gain
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
-from feedwatch.advise.tf_supply import DOMINANT_SHARE, HANDOVER_MS, unexplained, works_ahead
 from feedwatch.advise.wording import ms, percent, size
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

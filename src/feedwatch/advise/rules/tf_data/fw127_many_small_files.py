@@ -3,11 +3,18 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, lane_ms, lanes, starved_tf_data
+from feedwatch.advise.questions.tf_data import (
+    DOMINANT_SHARE,
+    TfLook,
+    changed_gain,
+    lane_ms,
+    lanes,
+    stage_share,
+    starved_tf_data,
+)
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import function_name, place
 from feedwatch.advise.symptoms import GPU_NO_FASTER, NOTHING_BUSY
-from feedwatch.advise.tf_supply import DOMINANT_SHARE, changed_gain, stage_share
 from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

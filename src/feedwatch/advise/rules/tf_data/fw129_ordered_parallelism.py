@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, lane_ms, lanes, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.tf_data import TfLook, lane_ms, lanes, slowest_stage, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import serial_gain

@@ -3,12 +3,12 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.look import TfLook, cpu_saturated, lanes, slowest_stage, starved_tf_data
+from feedwatch.advise.questions.cpu import cpu_saturated
+from feedwatch.advise.questions.tf_data import TfLook, changed_gain, lanes, slowest_stage, starved_tf_data
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
-from feedwatch.advise.tf_supply import changed_gain
 from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain

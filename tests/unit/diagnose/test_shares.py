@@ -1,10 +1,11 @@
 import pytest
 
-from feedwatch.diagnose.sampled_copies import with_sampled_copies
+from feedwatch.diagnose.shares import exposed_ms_per_step, shares, with_sampled_copies
 from feedwatch.model.facts import Transfers
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from tests.fakes.reports import course
 from tests.fakes.values import facts, run_facts
+from tests.rules.build import window
 
 
 def sampled(exposed_ms):
@@ -39,3 +40,21 @@ def test_a_sample_longer_than_compute_does_not_make_compute_negative():
     run = with_sampled_copies(course(wall_ms=10, wait_ms=8, compute_ms=2).run(), sampled(50))
     assert run.phases["compute"].total_ns >= 0
     assert sum(time.total_ns for time in run.phases.values()) == run.wall_ns
+
+
+def test_the_shares_of_a_run_are_those_of_its_phases():
+    seen = shares(window(100, 60, other_ms=10, h2d_ms=5), facts())
+    assert (seen.input, seen.host) == (pytest.approx(0.6), pytest.approx(0.1))
+    assert seen.transfer is None
+    assert seen.launch is None
+
+
+def test_a_copy_counts_only_where_a_device_clock_or_a_profiler_saw_it():
+    assert shares(window(100, 1, h2d_ms=30, starved_ms=1), facts()).transfer == pytest.approx(0.3)
+    assert exposed_ms_per_step(sampled(3)) == 3.0
+    assert shares(window(10, 1), sampled(3)).transfer == pytest.approx(0.3)
+
+
+def test_what_no_loop_can_avoid_is_no_loss():
+    seen = shares(window(1.0, 0.1, other_ms=0.5), facts())
+    assert (seen.input, seen.host) == (0.0, 0.0)

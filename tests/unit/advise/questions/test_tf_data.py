@@ -1,9 +1,19 @@
-"""What a tf.data pipeline supplies when a stage changes."""
+"""What rules ask about a tf.data pipeline."""
 
 import pytest
 
-from feedwatch.advise.look import starved_tf_data
-from feedwatch.advise.tf_supply import changed_gain, parallel_lanes, stage_share, unexplained, works_ahead
+from feedwatch.advise.questions.tf_data import (
+    changed_gain,
+    lanes,
+    last_working_stage,
+    parallel_lanes,
+    python_is_limit,
+    slowest_stage,
+    stage_share,
+    starved_tf_data,
+    unexplained,
+    works_ahead,
+)
 from tests.rules.build import case, host, stage, tf_data, window
 
 SLOW = stage("Map", 60.0)
@@ -56,3 +66,38 @@ def test_a_share_counts_parallel_calls_as_the_time_they_take_together():
     data = tf_data(half, stage("Batch", 20.0))
     assert stage_share(data, half) == pytest.approx(0.5)
     assert stage_share(data, stage("Map")) is None
+
+
+def test_only_an_input_bound_run_with_stages_is_looked_at():
+    assert starved_tf_data(case(window(100, 60), tf=AHEAD)) is not None
+    assert starved_tf_data(case(window(100, 0.1), tf=AHEAD)) is None
+    assert starved_tf_data(case(window(100, 60), tf=tf_data())) is None
+    assert starved_tf_data(case(window(100, 60), tf=AHEAD, kind="arrays")) is None
+
+
+def test_the_slowest_stage_is_the_one_that_delivers_least_often():
+    shared = stage("ParallelMap", 80.0, parallelism=-1, parallelism_now=8)
+    serial = stage("Batch", 20.0)
+    assert slowest_stage(tf_data(shared, serial)) is serial
+    assert slowest_stage(tf_data(stage("Map"))) is None
+
+
+def test_parallel_calls_are_those_that_run_or_else_those_that_are_written():
+    assert lanes(stage("ParallelMap", parallelism=-1, parallelism_now=3)) == 3
+    assert lanes(stage("ParallelMap", parallelism=4)) == 4
+    assert lanes(stage("ParallelMap", parallelism=-1)) == 1
+    assert lanes(stage("Map")) == 1
+
+
+def test_stages_that_only_pass_elements_on_are_not_the_last_working_one():
+    assert last_working_stage(tf_data(stage("Batch"), stage("Prefetch"), stage("Repeat"))).op == "Prefetch"
+    assert last_working_stage(tf_data(stage("Repeat"))).op == "Repeat"
+
+
+def test_python_that_waits_releases_the_lock_and_is_no_limit():
+    python = stage("Map", 60.0, python=True)
+    busy, idle = (case(window(62, 42), tf=tf_data(python), host_facts=host(cpu_used=used)) for used in (1.0, 0.1))
+    assert python_is_limit(busy, python) is True
+    assert python_is_limit(idle, python) is False
+    assert python_is_limit(busy, stage("Map", 60.0)) is False
+    assert python_is_limit(busy, stage("Batch", 60.0)) is None
