@@ -14,7 +14,7 @@ import psutil
 
 from benchmarks.part import Effort, run_part
 from feedwatch.desk import Desk
-from feedwatch.hooks.torch.worker_table import (
+from feedwatch.hooks.torch.workers import (
     BATCHES,
     COLLATE_NS,
     CPU_NS,
@@ -22,8 +22,8 @@ from feedwatch.hooks.torch.worker_table import (
     IDLE_NS,
     ITEMS_NS,
     WorkerTable,
+    fold_workers,
 )
-from feedwatch.hooks.torch.worker_times import fold_workers
 from feedwatch.measure.clock import SYSTEM_CLOCK
 from feedwatch.measure.recorder import MAX_SLICE_STEPS, Slice, StepRecorder
 from feedwatch.model.facts import Facts, RunFacts

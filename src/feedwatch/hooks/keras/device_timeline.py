@@ -11,8 +11,7 @@ from typing import Final
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.entries import Item
 from feedwatch.hooks.keras.timeline import MAX_PENDING, Timeline
-from feedwatch.hooks.torch.device_clock import DeviceClock
-from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
+from feedwatch.hooks.torch.device import Categories, DeviceClock, DeviceMeter
 from feedwatch.model.steps import StepRecord
 
 _OF: Final = Categories(other=0, wait=1, copy=2, compute=3, apart=4)

@@ -29,7 +29,7 @@ def _torch_timeline() -> Timeline:
     import torch
     from keras.src.backend.torch.core import get_device
 
-    from feedwatch.hooks.torch.device_clock import device_clock
+    from feedwatch.hooks.torch.device import device_clock
 
     clock = device_clock(torch.device(get_device()))
     if clock is None:

@@ -91,7 +91,7 @@ class PipelineReader:
         loader = getattr(adapter, "_dataloader", None)
         if loader is None:
             return PipelineFacts("dataloader", unknown_because="Keras hides the DataLoader")
-        from feedwatch.hooks.torch.loader_settings import read_settings
+        from feedwatch.hooks.torch.loader import read_settings
 
         facts = read_settings(loader)
         load_ms = None if facts.num_workers else self._fetch_ms()

@@ -10,7 +10,7 @@ from feedwatch.guard import Guard
 from feedwatch.hooks.destination import checked_log_dir
 from feedwatch.hooks.lightning.bases import callback_bases
 from feedwatch.hooks.lightning.observer import Instruments, Observer
-from feedwatch.hooks.torch.device_clock import device_clock
+from feedwatch.hooks.torch.device import device_clock
 from feedwatch.model.report import Report, Status
 from feedwatch.session import Session
 from feedwatch.settings import ProfileChoice, Settings, switched_off

@@ -18,8 +18,7 @@ from feedwatch.hooks.lightning.run_facts import other_profiler, read_run_facts
 from feedwatch.hooks.lightning.steps import StepMarks
 from feedwatch.hooks.lightning.synchronises import name_of_sync
 from feedwatch.hooks.lightning.tap import ActionTap
-from feedwatch.hooks.torch.device_clock import DeviceClock
-from feedwatch.hooks.torch.device_meter import Categories, DeviceMeter
+from feedwatch.hooks.torch.device import Categories, DeviceClock, DeviceMeter
 from feedwatch.hooks.torch.profiler import TorchProfiler
 from feedwatch.hooks.undo import Undo
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock

@@ -8,12 +8,9 @@ from torch.utils.data import DataLoader
 from feedwatch.guard import Guard
 from feedwatch.hooks.lightning.loops import LoopWraps
 from feedwatch.hooks.lightning.steps import StepMarks
-from feedwatch.hooks.torch.batch_facts import BatchPeek, peek
-from feedwatch.hooks.torch.batch_size import samples_in
-from feedwatch.hooks.torch.fetch_watch import FetchWatch
-from feedwatch.hooks.torch.loader_facts import pipeline_facts
-from feedwatch.hooks.torch.loader_watch import LoaderWatch
-from feedwatch.hooks.torch.transfer_facts import custom_transfer
+from feedwatch.hooks.torch.batch import BatchPeek, custom_transfer, peek, samples_in
+from feedwatch.hooks.torch.loader import WatchedLoader, pipeline_facts
+from feedwatch.hooks.torch.queue import SampledFetches
 from feedwatch.hooks.undo import Undo
 from feedwatch.model.facts import BatchFacts
 from feedwatch.session import FactPatch, Session
@@ -24,8 +21,8 @@ class TrainPipeline:
         self._session = session
         self._marks = marks
         self._guard = Guard("reading the DataLoader", session.note)
-        self._fetches = marks.fetch_side = FetchWatch(Guard("the loader's queue gauge", session.note))
-        self._watches: list[LoaderWatch] = []
+        self._fetches = marks.fetch_side = SampledFetches(Guard("the loader's queue gauge", session.note))
+        self._watches: list[WatchedLoader] = []
         self._setup = 0
         self._batch_size: int | None = None
         self._peek: BatchPeek | None = None
@@ -69,7 +66,7 @@ class TrainPipeline:
             self._watches, self._setup = [], setup
         if not isinstance(loader, DataLoader):
             return
-        watch = LoaderWatch(loader)
+        watch = WatchedLoader(loader)
         self._watches = [*self._watches, watch]
         watch.install()
         self._batch_size = watch.settings.batch_size

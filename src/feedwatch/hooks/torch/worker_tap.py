@@ -1,11 +1,13 @@
-"""Inside a DataLoader worker: how long items and collate take, and what the worker's time is made of.
+"""What runs inside a DataLoader worker: it times items and collate, and what the worker's time is made of.
 
 Only `collate_fn` is wrapped, which every start method carries into the worker. `worker_init_fn` is never touched:
-Lightning skips its own seeding when one is set, and the data would change.
+Lightning skips its own seeding when one is set, and the data would change. A spawned worker imports this module, so it
+imports little.
 """
 
 import os
 import zlib
+from collections.abc import Iterator
 from time import perf_counter_ns, thread_time_ns
 from typing import Any, Final
 
@@ -13,8 +15,7 @@ import numpy as np
 import torch
 from torch.utils.data import get_worker_info
 
-from feedwatch.hooks.torch.timed_items import time_items
-from feedwatch.hooks.torch.worker_table import (
+from feedwatch.hooks.torch.workers import (
     BATCHES,
     COLLATE_NS,
     CORE_WAIT_NS,
@@ -25,6 +26,7 @@ from feedwatch.hooks.torch.worker_table import (
     ITEMS_NS,
     PID,
     WorkerTable,
+    item_bucket,
 )
 
 # Single items are timed in one batch of four: two clock readings per item are not free for in-memory items.
@@ -51,7 +53,7 @@ class CollateTap:
 
 
 class WorkerRecorder:
-    """One per worker process. The first batch is seen by halves (the tap arrives with its collate), so not counted."""
+    """One per worker process. The first batch is not counted: we only arrive in the middle of it, with its collate."""
 
     def __init__(self, table: WorkerTable, worker: int, iterable: bool) -> None:
         slot = table.slot(worker)
@@ -94,7 +96,7 @@ class WorkerRecorder:
 
 
 def fingerprint(data: Any) -> int:
-    """The same number for the same batch in two workers; -1 when nothing can be told. Stays inside the table."""
+    """The same number for the same batch in two workers, -1 when unknown. It is shown nowhere."""
     while isinstance(data, (list, tuple, dict)) and data:
         data = next(iter(data.values())) if isinstance(data, dict) else data[0]
     if not isinstance(data, torch.Tensor) or data.device.type != "cpu" or not data.is_contiguous():
@@ -150,3 +152,49 @@ def _tapped(original: Any) -> Any:
 
     fetch.__wrapped__ = original  # type: ignore[attr-defined]
     return fetch
+
+
+# -- single items -----------------------------------------------------------------------------------
+
+
+def time_items(original: Any, fetcher: Any, index: Any, slot: memoryview) -> Any:
+    """For one fetch the fetcher asks a stand-in for its data set, which reads the clock around each item."""
+    if hasattr(fetcher, "dataset_iter"):
+        return _with(original, fetcher, index, "dataset_iter", _TimedIterator(fetcher.dataset_iter, slot))
+    if hasattr(fetcher.dataset, "__getitems__"):
+        return original(fetcher, index)  # whole batches: there are no single items
+    return _with(original, fetcher, index, "dataset", _TimedDataset(fetcher.dataset, slot))
+
+
+def _with(original: Any, fetcher: Any, index: Any, name: str, stand_in: Any) -> Any:
+    before = getattr(fetcher, name)
+    setattr(fetcher, name, stand_in)
+    try:
+        return original(fetcher, index)
+    finally:
+        setattr(fetcher, name, before)
+
+
+class _TimedDataset:
+    def __init__(self, dataset: Any, slot: memoryview) -> None:
+        self._dataset, self._slot = dataset, slot
+
+    def __getitem__(self, index: Any) -> Any:
+        began_ns = perf_counter_ns()
+        item = self._dataset[index]
+        self._slot[item_bucket(perf_counter_ns() - began_ns)] += 1
+        return item
+
+
+class _TimedIterator:
+    def __init__(self, items: Iterator[Any], slot: memoryview) -> None:
+        self._items, self._slot = items, slot
+
+    def __iter__(self) -> "_TimedIterator":
+        return self
+
+    def __next__(self) -> Any:
+        began_ns = perf_counter_ns()
+        item = next(self._items)
+        self._slot[item_bucket(perf_counter_ns() - began_ns)] += 1
+        return item

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from feedwatch.hooks.torch.worker_table import (
+from feedwatch.hooks.torch.workers import (
     BATCHES,
     COLLATE_NS,
     CORE_WAIT_NS,
@@ -13,10 +13,10 @@ from feedwatch.hooks.torch.worker_table import (
     IDLE_NS,
     ITEMS_NS,
     WorkerTable,
+    fold_workers,
     item_bucket,
     item_quantile_ms,
 )
-from feedwatch.hooks.torch.worker_times import fold_workers
 
 
 def test_a_file_is_unlinked_on_request_and_when_the_table_is_forgotten():

@@ -1,4 +1,4 @@
-"""Does the host wait for the device at every step? Told from two clocks, without a question to the device.
+"""Does the host wait for the device at every step? Two clocks tell, without a question to the device.
 
 The lag of a mark is how far the host was ahead of the device when it set it. Work that is enqueued lets the lag grow.
 Only waiting lets it shrink: for data (a fetch), for a copy, for slow host code (then the device runs dry and its own
@@ -16,7 +16,7 @@ STEPS: Final = 64
 LEAST_STEPS: Final = 16
 
 
-class SyncWatch:
+class Syncs:
     def __init__(self, other: int, compute: int, wait: int) -> None:
         self._other, self._compute, self._wait = other, compute, wait
         self._lag_ns = 0.0

@@ -1,18 +1,62 @@
-"""Was the batch already there? A look into a multi-process loader's queue before a fetch.
+"""A closer look at a few fetches: was the batch already there, and did the training thread compute or wait?
 
-Private names of torch: when one is missing the gauge is off, and says so with None. `len` and `qsize` take no lock.
+The training thread calls `before_fetch` and `after_fetch` in the sampled steps only.
 """
 
+import time
 import weakref
 from typing import Any, Final
 
+from feedwatch.guard import Guard
 from feedwatch.measure.sketch import Sketch
 
 # Handing over a ready batch takes 2–7 ms at most; a longer wait is a stall.
 STALL_NS: Final = 10_000_000
 
 
+class SampledFetches:
+    """Times sampled fetches and looks into the loader's queue before each of them."""
+
+    def __init__(self, guard: Guard) -> None:
+        self.gauge = QueueGauge()
+        self._guard = guard
+        self._fetches = 0
+        self._wait_ns = self._cpu_ns = 0
+        self._cpu_began_ns = 0
+
+    def epoch_begin(self, iterators: list[Any]) -> None:
+        """The live iterators of this epoch."""
+        self.gauge.look_at(iterators)
+
+    def before_fetch(self) -> None:
+        self._guard.run(self.gauge.before_fetch)
+        self._cpu_began_ns = time.thread_time_ns()
+
+    def after_fetch(self, wait_ns: int) -> None:
+        cpu_ns = time.thread_time_ns() - self._cpu_began_ns
+        self._fetches += 1
+        if self._fetches > 1:  # the first one also opens files and fills caches
+            self._cpu_ns += cpu_ns
+            self._wait_ns += wait_ns
+        self._guard.run(self.gauge.after_fetch, wait_ns)
+
+    @property
+    def cpu_share(self) -> float | None:
+        """Of the fetch, on the training thread: near 1 it computes, near 0 it waits."""
+        return min(1.0, self._cpu_ns / self._wait_ns) if self._wait_ns > 0 else None
+
+    @property
+    def fetch_ms(self) -> float | None:
+        return self._wait_ns / (self._fetches - 1) / 1e6 if self._fetches > 1 else None
+
+
 class QueueGauge:
+    """Looks into a multi-process loader's queue.
+
+    It reads private names of torch. When one is missing, the gauge is off and its figures are None. `len` and `qsize`
+    take no lock.
+    """
+
     def __init__(self) -> None:
         self._iterators: list[weakref.ref[Any]] = []
         self._ready = self._later_ready = False
@@ -72,5 +116,5 @@ def _look(iterator: Any) -> tuple[bool, bool]:
         queued = int(iterator._data_queue.qsize())
     except NotImplementedError:  # macOS
         queued = 0
-    # What is queued may be any batch; with nothing else in hand it is most likely the next one.
+    # A queued batch may be any batch. When no batch has arrived out of turn, it is most likely the next one.
     return head or (queued > 0 and not arrived), bool(arrived) and not head

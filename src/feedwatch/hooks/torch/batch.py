@@ -1,5 +1,6 @@
-"""What one batch looks like when it leaves the loader. Read once per run, on the training thread, in microseconds."""
+"""One batch: what it looks like when it leaves the loader, how many samples it holds, and who copies it."""
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -9,6 +10,7 @@ import torch
 from feedwatch.model.facts import BatchFacts
 
 MAX_TENSORS: Final = 256
+# Real batches are nested two or three deep; one that contains itself must not hang the step.
 MAX_DEPTH: Final = 8
 # Enough values to be sure, few enough to copy in a microsecond.
 SAMPLE_VALUES: Final = 4096
@@ -27,6 +29,7 @@ class BatchPeek:
 
 
 def peek(batch: Any, device_kind: str) -> BatchPeek | None:
+    """Called once per run, on the training thread; takes microseconds."""
     tensors = list(_tensors(batch, 0))[:MAX_TENSORS]
     if not tensors:
         return None
@@ -39,7 +42,7 @@ def peek(batch: Any, device_kind: str) -> BatchPeek | None:
         size_bytes=sum(tensor.nbytes for tensor in tensors),
         tensors=len(tensors),
         dtypes=dtypes,
-        # Asked only where it matters: without CUDA the question has no answer.
+        # Only with CUDA: elsewhere torch cannot tell.
         pinned=bool(largest.is_pinned()) if device_kind in ("cuda", "rocm") and largest.device.type == "cpu" else None,
         device=str(largest.device),
     )
@@ -72,3 +75,47 @@ def _whole_bytes(sample: torch.Tensor) -> bool:
     scaled = values * 255 if float(values.max()) <= 1 else values
     varied = bool((scaled != scaled[0]).any())
     return varied and float(scaled.max()) <= 255.001 and bool((scaled - scaled.round()).abs().max() < 1e-3)
+
+
+# -- how many samples -------------------------------------------------------------------------------
+
+
+def samples_in(batch: Any, configured: int | None) -> int | None:
+    """The first dimension of the first tensor; `configured` is the loader's batch size."""
+    for _ in range(MAX_DEPTH):
+        if isinstance(batch, torch.Tensor):
+            first = int(batch.shape[0]) if batch.dim() else 1
+            # A first dimension larger than the batch size is something else, time for instance.
+            return first if configured is None or first <= configured else configured
+        if isinstance(batch, (list, tuple)) and batch:
+            batch = batch[0]
+        elif isinstance(batch, Mapping) and batch:
+            batch = next(iter(batch.values()))
+        else:
+            break
+    return configured
+
+
+# -- who copies it ----------------------------------------------------------------------------------
+
+HOOK: Final = "transfer_batch_to_device"
+
+
+def custom_transfer(owners: list[Any]) -> tuple[str | None, bool | None]:
+    """(name of an overridden transfer hook, whether it copies without blocking; None where that cannot be read)."""
+    for owner in owners:
+        method = getattr(type(owner), HOOK, None)
+        if method is None or not _overridden(method):
+            continue
+        try:
+            source = inspect.getsource(method)
+        except (OSError, TypeError):
+            return f"{type(owner).__name__}.{HOOK}", None
+        # `super().transfer_batch_to_device` is Lightning's own, which never blocks.
+        plain = "non_blocking=True" in source or f"super().{HOOK}" in source
+        return f"{type(owner).__name__}.{HOOK}", plain
+    return None, True
+
+
+def _overridden(method: Any) -> bool:
+    return not str(getattr(method, "__module__", "")).startswith(("lightning.", "pytorch_lightning."))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedwatch.hooks.torch.device_meter import MAX_PENDING, Categories, DeviceMeter
+from feedwatch.hooks.torch.device import MAX_PENDING, Categories, DeviceMeter
 from feedwatch.model.steps import StepRecord
 from tests.simulated.device import SimulatedClock, SimulatedDevice, VirtualHost
 

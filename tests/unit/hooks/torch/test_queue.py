@@ -1,0 +1,59 @@
+import weakref
+
+import pytest
+
+from feedwatch.guard import Guard
+from feedwatch.hooks.torch.queue import STALL_NS, QueueGauge, SampledFetches
+
+
+class FakeIterator:
+    def __init__(self, arrived, queued, head=0):
+        self._task_info = {index: (0, "data") if index in arrived else (0,) for index in range(4)}
+        self._rcvd_idx = head
+        self._data_queue = type("Queue", (), {"qsize": lambda _: queued})()
+
+
+def test_the_gauge_tells_ready_from_empty_from_blocked():
+    gauge = QueueGauge()
+    for iterator, wait_ns in [
+        (FakeIterator({0}, 0), 1_000_000),
+        (FakeIterator(set(), 2), 3_000_000),
+        (FakeIterator(set(), 0), 2 * STALL_NS),
+        (FakeIterator({1, 2}, 1), 2 * STALL_NS),
+    ]:
+        gauge.look_at([iterator])
+        gauge.before_fetch()
+        gauge.after_fetch(wait_ns)
+    assert gauge.ready_share == 0.5
+    assert gauge.head_blocked_share == 0.5
+    assert gauge.delivery_ms == pytest.approx(1.0, rel=0.02)
+
+
+def test_an_iterator_of_another_torch_is_not_gauged():
+    gauge = QueueGauge()
+    gauge.look_at([object()])
+    gauge.before_fetch()
+    gauge.after_fetch(1)
+    assert (gauge.ready_share, gauge.delivery_ms, gauge.head_blocked_share) == (None, None, None)
+
+
+def test_the_gauge_keeps_no_iterator_alive():
+    gauge, iterator = QueueGauge(), FakeIterator({0}, 0)
+    gauge.look_at([iterator])
+    reference = weakref.ref(iterator)
+    del iterator
+    assert reference() is None
+
+
+def test_the_first_fetch_is_not_timed_and_the_rest_is_split_into_computing_and_waiting():
+    fetches = SampledFetches(Guard("test"))
+    for wait_ns in (1_000_000_000, 30_000_000, 50_000_000):
+        fetches.before_fetch()
+        fetches.after_fetch(wait_ns)
+    assert fetches.fetch_ms == 40.0
+    assert fetches.cpu_share == pytest.approx(0.0, abs=0.05)  # this thread hardly computed in between
+
+
+def test_without_fetches_nothing_is_known():
+    fetches = SampledFetches(Guard("test"))
+    assert (fetches.fetch_ms, fetches.cpu_share) == (None, None)
