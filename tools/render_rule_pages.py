@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 
 from feedwatch.advise.pages import page_markdown, symptom_index
-from feedwatch.advise.registry import RULES
+from feedwatch.advise.registry import RETIRED, RULES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def pages() -> dict[Path, str]:
-    wanted = {DOCS / "rules" / f"{rule.code}.md": page_markdown(rule.code) for rule in RULES}
+    codes = [*(rule.code for rule in RULES), *RETIRED]
+    wanted = {DOCS / "rules" / f"{code}.md": page_markdown(code) for code in codes}
     wanted[DOCS / "symptoms.md"] = symptom_index()
     return wanted
 

@@ -54,7 +54,7 @@ def window(
             OTHER: phase(other_ms, steps),
         },
         starved_ns=None if starved_ms is None else round(starved_ms * steps * 1e6),
-        clumps=Clumps(steps, steps, 0, round(wait_ms * 1e6)) if clumps is None else clumps,
+        clumps=Clumps(steps, round(wait_ms * 1e6)) if clumps is None else clumps,
     )
 
 
@@ -106,7 +106,7 @@ def stage(op, ms=None, **changes):
 
 
 def tf_data(*stages, **changes):
-    settings = {"autotune": True, "cpu_budget": 8, "model_available": True, "elements_per_batch": 32}
+    settings = {"autotune": True, "cpu_budget": 8, "elements_per_batch": 32}
     return TfDataFacts(stages=stages, **{**settings, **changes})
 
 

@@ -37,7 +37,7 @@ def windows(draw):
     return window(
         step_ms, wait_ms, steps=steps, h2d_ms=(step_ms - wait_ms) * draw(share), other_ms=0.0,
         starved_ms=None if starved is None else starved * wait_ms, batches=steps * draw(st.integers(1, 4)),
-        clumps=Clumps(draw(st.integers(0, steps)), 1, 1, round(wait_ms * 3e6)),
+        clumps=Clumps(draw(st.integers(0, steps)), round(wait_ms * 3e6)),
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def stages(draw):
     return stage(
         op, draw(maybe(positive)), parallelism=draw(st.sampled_from([-1, 2, 4])) if parallel else None,
         parallelism_now=draw(maybe(st.integers(1, 32))) if parallel else None, python=draw(flag), random=draw(flag),
-        opens_files=draw(flag), spread=draw(maybe(st.floats(1.0, 20.0))), buffer_size=draw(maybe(st.integers(1, 10**5))),
+        opens_files=draw(flag), buffer_size=draw(maybe(st.integers(1, 10**5))),
         elements=draw(maybe(st.integers(0, 10**6))),
     )  # fmt: skip
 

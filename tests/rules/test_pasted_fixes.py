@@ -5,7 +5,7 @@ import pytest
 from tests.rules.test_rules_on_cases import CASES, RULES, advise
 
 TORCH = ("FW101", "FW102", "FW103", "FW104", "FW105", "FW106", "FW107", "FW108", "FW113")
-TF = ("FW120", "FW121", "FW122", "FW123", "FW125", "FW126", "FW128", "FW129", "FW303")
+TF = ("FW120", "FW121", "FW122", "FW123", "FW125", "FW126", "FW128", "FW303")
 KERAS = ("FW130", "FW131", "FW302")
 
 

@@ -1,12 +1,17 @@
 """A rule's page as Markdown: `feedwatch explain`, the tab and docs/rules show the same text."""
 
-from feedwatch.advise.registry import RULES, rule
+from typing import Final
+
+from feedwatch.advise.registry import RETIRED, RULES, rule
 from feedwatch.advise.rule import Rule
+
+_RETIRED_BY_NAME: Final = {key.lower(): code for code, one in RETIRED.items() for key in (code, one.name)}
 
 
 def page_markdown(code: str) -> str:
-    """Raises KeyError for a code (or name) that no rule has."""
-    return _page(rule(code))
+    """Raises KeyError for a code (or name) that no rule has or had."""
+    gone = _RETIRED_BY_NAME.get(code.strip().lower())
+    return _page(rule(code)) if gone is None else _retired_page(gone)
 
 
 def symptom_index() -> str:
@@ -33,3 +38,8 @@ def _page(one: Rule) -> str:
         "## References\n\n" + "\n".join(f"- {reference}" for reference in page.references),
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _retired_page(code: str) -> str:
+    one = RETIRED[code]
+    return f"# {code} {one.name} (retired)\n\n{one.why}\n"

@@ -35,15 +35,14 @@ TABLE: Final[tuple[Silences, ...]] = (
     Silences("FW130", ("FW120", "FW121", "FW124"), "the PyDataset's own workers come first"),
     Silences(
         "FW124",
-        ("FW120", "FW122", "FW125", "FW129", "FW132"),
+        ("FW120", "FW122", "FW125", "FW132"),
         "the interpreter's lock lets one call run at a time, whatever tf.data is told",
     ),
     Silences(
         "FW125", ("FW120", "FW122", "FW132"), "calls that cost more than their work should be fewer, not parallel"
     ),
     Silences("FW127", ("FW123",), "files that are opened per element are not read faster by interleaving"),
-    Silences("FW132", ("FW120", "FW122", "FW129"), "without a free CPU more parallel calls only take turns"),
-    Silences("FW122", ("FW129",), "with more calls at once, order costs less"),
+    Silences("FW132", ("FW120", "FW122"), "without a free CPU more parallel calls only take turns"),
     Silences(
         "FW207",
         ("FW201", "FW202", "FW203", "FW204", "FW205", "FW206"),

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import Final
+from typing import Final, NamedTuple
 
 from feedwatch.advise import rules
 from feedwatch.advise.rule import Rule
@@ -17,8 +17,20 @@ def discovered() -> tuple[Rule, ...]:
 
 RULES: Final[tuple[Rule, ...]] = discovered()
 
-# Codes of rules that are gone. They stay here: a code is never given to another rule.
-RETIRED: Final[frozenset[str]] = frozenset()
+
+class Retired(NamedTuple):
+    name: str
+    why: str  # two lines at most: what is missing, and where the reader finds the nearest rule
+
+
+# Rules that are gone. Their codes stay here: a code is never given to another rule.
+RETIRED: Final[dict[str, Retired]] = {
+    "FW129": Retired(
+        "ordered-parallelism",
+        "tf.data tells the mean time of a stage, not how far the times of its elements lie apart: the rule could never "
+        "fire.\nWhere order holds a parallel stage back, `deterministic=False` in the `map` call is still worth a try.",
+    ),
+}
 
 _BY_CODE: Final = {one.code: one for one in RULES} | {one.name: one for one in RULES}
 

@@ -87,9 +87,6 @@ def _launch(facts: Facts, input_share: float | None, host_share: float | None) -
     if facts.run.device_kind == "cpu":
         return None
     device = watched_device(facts)
-    idle = device.idle_share if device is not None else None
-    if idle is None and facts.device is not None:
-        idle = facts.device.idle_share
-    if idle is None or input_share is None:
+    if device is None or device.idle_share is None or input_share is None:
         return None
-    return max(0.0, idle - input_share - (host_share or 0.0))
+    return max(0.0, device.idle_share - input_share - (host_share or 0.0))

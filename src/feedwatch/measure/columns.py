@@ -20,7 +20,6 @@ class Columns:
     batches: int
     samples: int | None
     starved_ns: tuple[int, ...] | None
-    host_wait_ns: tuple[int, ...] | None
     kind: tuple[StepKind, ...]
 
     def __len__(self) -> int:
@@ -29,7 +28,7 @@ class Columns:
 
 def columns(records: Sequence[StepRecord]) -> Columns:
     """At least one record."""
-    step, wall, wait, copy, compute, batches, samples, starved, host_wait, kind = zip(*records, strict=True)
+    step, wall, wait, copy, compute, batches, samples, starved, _, kind = zip(*records, strict=True)
     known_samples = _complete(samples)
     return Columns(
         step=step,
@@ -42,7 +41,6 @@ def columns(records: Sequence[StepRecord]) -> Columns:
         batches=sum(batches),
         samples=None if known_samples is None else sum(known_samples),
         starved_ns=_complete(starved),
-        host_wait_ns=_complete(host_wait),
         kind=kind,
     )
 

@@ -56,7 +56,6 @@ class Course:
         self._step = _Total()
         self._phases = {name: _Total() for name in PHASES}
         self._starved = _Total()
-        self._host_wait = _Total()
         self._clumps: Clumps | None = None
         self._first_step: int | None = None
         self._last_step = 0
@@ -99,7 +98,6 @@ class Course:
             step=step,
             phases={name: total.time() for name, total in self._phases.items()},
             starved_ns=None if starved is None else starved.total_ns,
-            host_wait=self._host_wait.time(),
             clumps=self._clumps,
         )
 
@@ -156,7 +154,6 @@ class Course:
         self._phases[COMPUTE].add(steady.compute_ns)
         self._phases[OTHER].add(steady.other_ns)
         self._starved.add(steady.starved_ns)
-        self._host_wait.add(steady.host_wait_ns)
         self._clumps = _join(self._clumps, window.clumps)
 
     def _add_gap(self, gap: EpochGap) -> None:
@@ -191,8 +188,6 @@ def _join(left: Clumps | None, right: Clumps | None) -> Clumps | None:
         return left or right
     return Clumps(
         left.stalled_steps + right.stalled_steps,
-        max(left.longest_run, right.longest_run),
-        max(left.longest_gap, right.longest_gap),
         max(left.largest_wait_ns, right.largest_wait_ns),
     )
 

@@ -1,7 +1,6 @@
 """Folding a row of step records into one window: pure arithmetic."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 from feedwatch.measure.columns import Columns
@@ -31,7 +30,6 @@ def fold(steps: Columns, ended_s: float = 0.0, distrust: tuple[str, ...] = ()) -
             OTHER: phase_time(steps.other_ns),
         },
         starved_ns=None if steps.starved_ns is None else sum(steps.starved_ns),
-        host_wait=phase_time(steps.host_wait_ns),
         clumps=None if waits is None else clumps(waits, step.median_ns),
         distrust=distrust,
         ended_s=ended_s,
@@ -47,14 +45,7 @@ def phase_time(values_ns: Sequence[int] | None) -> PhaseTime | None:
 
 def clumps(waits_ns: Sequence[int], step_median_ns: float) -> Clumps:
     floor_ns = max(STALL_FLOOR_NS, STALL_SHARE * step_median_ns)
-    places = [index for index, wait_ns in enumerate(waits_ns) if wait_ns > floor_ns]
-    longest_run = run = 1 if places else 0
-    longest_gap = 0
-    for before, after in pairwise(places):
-        run = run + 1 if after == before + 1 else 1
-        longest_run = max(longest_run, run)
-        longest_gap = max(longest_gap, after - before - 1)
-    return Clumps(len(places), longest_run, longest_gap, max(waits_ns, default=0))
+    return Clumps(sum(wait_ns > floor_ns for wait_ns in waits_ns), max(waits_ns, default=0))
 
 
 def _at(ordered: Sequence[int], share: float) -> float:

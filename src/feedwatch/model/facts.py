@@ -21,11 +21,9 @@ class RunFacts:
     local_ranks: int = 1  # ranks that share this machine's CPUs
     started_s: float = 0.0
     run_eagerly: bool | None = None
-    jit_compile: bool | None = None
     steps_per_execution: int = 1
     precision: str | None = None  # 32-true, bf16-mixed, mixed_float16, …
     batch_size: int | None = None
-    planned_steps: int | None = None
     retraces: int | None = None  # traces of the train function after warm-up
     tensor_cores: bool | None = None
     other_profiler: str | None = None  # another profiler that is active or on its way
@@ -72,7 +70,6 @@ class DeviceFacts:
     link_gb_per_s: float | None = None  # what the link can carry as it runs now
     max_link_gb_per_s: float | None = None
     throttle_reasons: tuple[str, ...] = ()
-    idle_share: float | None = None  # from a profiler window or the device clock, not from NVML
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,6 @@ class LoaderFacts:
     batch_size: int | None
     class_name: str = "DataLoader"
     start_method: str | None = None
-    in_order: bool = True
     iterable: bool = False
     batched_getitems: bool = False  # __getitems__: the dataset already indexes whole batches
     dataset_len: int | None = None
@@ -83,11 +82,9 @@ class TfStage:
     python: bool | None = None  # PyFunc or EagerPyFunc inside
     random: bool | None = None  # random ops inside: its result must not be cached
     opens_files: bool | None = None  # reads a file per element
-    cache_file: bool = False
     elements: int | None = None  # produced so far
     ms_per_element: float | None = None
     ms_per_batch: float | None = None
-    spread: float | None = None  # p95 / median of the element times, where known
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,6 @@ class TfDataFacts:
     autotune: bool | None = None
     deterministic: bool | None = None
     cpu_budget: int | None = None  # tf.data's own
-    model_available: bool = False  # stage times come from tf.data's model
     elements_per_batch: int | None = None
     cardinality: int | None = None  # batches per epoch
     epoch_bytes: int | None = None  # one epoch's elements after the deterministic part, where that can be told
@@ -125,7 +121,6 @@ class PipelineFacts:
     pydataset: PyDatasetFacts | None = None
     load_ms: float | None = None  # what the pipeline needs per batch even when prefetching hides it (one lane)
     lanes: float | None = None  # how many batches are made at the same time
-    load_cpu_ms: float | None = None  # CPU part of load_ms
     stages: tuple[Stage, ...] = field(default=())
     settings: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     unknown_because: str | None = None

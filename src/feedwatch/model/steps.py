@@ -59,8 +59,6 @@ class Clumps:
     """How the waits lie in time: an even wait is a throughput problem, a clumped one a buffering problem."""
 
     stalled_steps: int  # steps whose wait was worth noticing
-    longest_run: int  # longest row of consecutive stalled steps
-    longest_gap: int  # longest row of steps without a stall between two stalls
     largest_wait_ns: int
 
 
@@ -75,7 +73,6 @@ class Window:
     step: PhaseTime
     phases: dict[str, PhaseTime | None]  # input_wait, h2d, compute, other
     starved_ns: int | None = None  # device clock only
-    host_wait: PhaseTime | None = None  # with a device clock: what the loop waited
     clumps: Clumps | None = None
     distrust: tuple[str, ...] = field(default=())  # why this window cannot be trusted; empty = trusted
     ended_s: float = 0.0  # wall clock, for the event file

@@ -124,8 +124,6 @@ def _device(facts: Facts) -> DeviceSection | None:
     if facts.device is None:
         return None if idle_share is None else DeviceSection(None, None, None, idle_share)
     seen = facts.device
-    if idle_share is None:
-        idle_share = seen.idle_share
     return DeviceSection(seen.utilisation, seen.memory_used_share, seen.pcie_rx_gb_per_s, idle_share)
 
 

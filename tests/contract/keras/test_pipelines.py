@@ -77,7 +77,6 @@ def test_a_generator_is_python():
 def test_without_autotune_stage_times_are_unknown_and_that_is_said():
     found = _facts()["autotune_off"]
     assert found["pipeline"]["tf_data"]["autotune"] is False
-    assert found["pipeline"]["tf_data"]["model_available"] is False
     assert all(stage["ms_per_batch"] is None for stage in found["pipeline"]["stages"])
     assert any("autotuning is switched off" in note for note in found["notes"])
 

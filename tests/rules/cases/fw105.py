@@ -2,8 +2,8 @@
 
 from tests.rules.build import Clumps, case, loader, window
 
-BURSTS = Clumps(stalled_steps=20, longest_run=3, longest_gap=40, largest_wait_ns=300_000_000)
-EVEN = Clumps(stalled_steps=200, longest_run=200, longest_gap=0, largest_wait_ns=30_000_000)
+BURSTS = Clumps(stalled_steps=20, largest_wait_ns=300_000_000)
+EVEN = Clumps(stalled_steps=200, largest_wait_ns=30_000_000)
 
 FIRES = {
     "short bursts": case(window(100, 15, clumps=BURSTS), loader=loader(load_ms=120.0)),
@@ -19,6 +19,6 @@ SILENT = {
     ),
     "healthy": case(window(100, 1, clumps=BURSTS), loader=loader(load_ms=120.0)),
     "no queue without workers": case(window(100, 15, clumps=BURSTS), loader=loader(num_workers=0, load_ms=15.0)),
-    "no queue is that deep": case(window(100, 15, clumps=Clumps(1, 1, 0, 9_000_000_000)), loader=loader(load_ms=120.0)),
+    "no queue is that deep": case(window(100, 15, clumps=Clumps(1, 9_000_000_000)), loader=loader(load_ms=120.0)),
 }
 UNKNOWN = {"load not measured": case(window(100, 15, clumps=BURSTS), loader=loader(load_ms=None))}

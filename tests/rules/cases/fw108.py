@@ -14,7 +14,7 @@ SILENT = {
         window(100, 40), loader=loader(num_workers=4, item_ms=0.1, item_p99_ms=2.0), host_facts=FULL
     ),
     "on average the load fits": case(
-        window(100, 15, clumps=Clumps(20, 3, 40, 300_000_000)),
+        window(100, 15, clumps=Clumps(20, 300_000_000)),
         loader=loader(num_workers=4, load_ms=200.0, item_ms=4.0, item_p99_ms=400.0),
     ),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from feedwatch.advise.pages import page_markdown, symptom_index
-from feedwatch.advise.registry import RULES
+from feedwatch.advise.registry import RETIRED, RULES
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,3 +52,12 @@ def test_the_generated_pages_are_those_in_the_repository():
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("code", RETIRED)
+def test_a_retired_code_still_has_a_page_that_says_why_in_two_lines(code):
+    title, empty, *lines = page_markdown(code).splitlines()
+    assert title == f"# {code} {RETIRED[code].name} (retired)"
+    assert empty == ""
+    assert 1 <= len(lines) <= 2
+    assert page_markdown(f" {RETIRED[code].name.upper()} ") == page_markdown(code.lower())

@@ -102,6 +102,11 @@ def test_explain_knows_a_rule_by_code_and_by_name(capsys):
     assert "num_workers" in by_code
 
 
+def test_explain_says_why_a_rule_is_retired(capsys):
+    assert main(["explain", "FW129"]) == 0
+    assert "retired" in capsys.readouterr().out
+
+
 def test_doctor_answers_every_question_without_a_gpu(capsys):
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out

@@ -1,7 +1,7 @@
 """What kind of run this is: versions, device, compile options. Read once, from the model and the backend."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -9,9 +9,7 @@ import keras
 from feedwatch.model.facts import RunFacts
 
 
-def run_facts(
-    model: Any, steps_per_execution: int, others: Sequence[Any], params: Mapping[str, Any] | None
-) -> RunFacts:
+def run_facts(model: Any, steps_per_execution: int, others: Sequence[Any]) -> RunFacts:
     backend = keras.backend.backend()
     kind, name = _device(backend)
     rank, world_size = _workers(backend, model)
@@ -25,10 +23,8 @@ def run_facts(
         rank=rank,
         world_size=world_size,
         run_eagerly=_flag(model, "run_eagerly"),
-        jit_compile=_flag(model, "jit_compile"),
         steps_per_execution=steps_per_execution,
         precision=_precision(model),
-        planned_steps=_planned_steps(params or {}),
         other_profiler=_other_profiler(others),
         synchronises=_synchronises(backend, others),
     )
@@ -110,11 +106,6 @@ def _flag(model: Any, name: str) -> bool | None:
 def _precision(model: Any) -> str | None:
     policy = getattr(getattr(model, "dtype_policy", None), "name", None)
     return policy if isinstance(policy, str) else None
-
-
-def _planned_steps(params: Mapping[str, Any]) -> int | None:
-    steps, epochs = params.get("steps"), params.get("epochs")
-    return steps * epochs if isinstance(steps, int) and isinstance(epochs, int) else None
 
 
 def _other_profiler(others: Sequence[Any]) -> str | None:

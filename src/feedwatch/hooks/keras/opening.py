@@ -44,7 +44,7 @@ def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings
     per_call = max(1, int(getattr(model, "steps_per_execution", 1) or 1))
     others: Sequence[Any] = [] if fit is None else [c for c in fit.callback_list.callbacks if c is not callback]
     place = choose(given, others)
-    facts = run_facts(model, per_call, others, callback.params)
+    facts = run_facts(model, per_call, others)
     session = Session.open(facts, settings, place.outputs, place.directory)
     timeline = make_timeline(per_call)
     source = choose_source(timeline, session)

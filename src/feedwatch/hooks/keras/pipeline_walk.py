@@ -59,7 +59,6 @@ def _stage(dataset: Any) -> tuple[TfStage, FunctionFacts | None]:
         python=None if facts is None else facts.python,
         random=None if facts is None else facts.random,
         opens_files=None if facts is None else facts.reads_file,
-        cache_file=op == "Cache" and bool(_constant(getattr(dataset, "_filename", b""))),
     )
     return stage, facts
 

@@ -101,7 +101,6 @@ class TfPipeline:
             self._facts,
             stages=tuple(stage for stage, _ in self._joined),
             cpu_budget=model.cpu_budget,
-            model_available=True,
             works_ahead=works_ahead(model),
         )
 

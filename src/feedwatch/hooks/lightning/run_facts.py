@@ -20,7 +20,6 @@ def read_run_facts(trainer: Any) -> RunFacts:
         world_size=int(trainer.world_size),
         local_ranks=local_ranks(trainer),
         precision=_text(getattr(trainer, "precision", None)),
-        planned_steps=_planned_steps(trainer),
         tensor_cores=device.tensor_cores,
         other_profiler=other_profiler(trainer),
     )
@@ -35,11 +34,6 @@ def other_profiler(trainer: Any) -> str | None:
     """Only one that drives torch.profiler is in our way."""
     name = type(trainer.profiler).__name__
     return name if name in ("PyTorchProfiler", "XLAProfiler") else None
-
-
-def _planned_steps(trainer: Any) -> int | None:
-    steps = getattr(trainer, "max_steps", -1)
-    return int(steps) if isinstance(steps, int) and steps > 0 else None
 
 
 def _text(value: object) -> str | None:

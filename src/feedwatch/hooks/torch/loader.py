@@ -37,7 +37,6 @@ def read_settings(loader: Any) -> LoaderFacts:
         batch_size=_batch_size(loader),
         class_name=type(loader).__name__,
         start_method=start_method(loader) if workers else None,
-        in_order=bool(getattr(loader, "in_order", True)),
         iterable=isinstance(dataset, IterableDataset),
         batched_getitems=hasattr(dataset, "__getitems__"),
         dataset_len=_length(dataset),
