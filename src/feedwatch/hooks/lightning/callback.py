@@ -133,8 +133,11 @@ def status_of(exception: BaseException) -> Status:
 
 
 if TYPE_CHECKING:
+    import lightning.pytorch
+    import pytorch_lightning
 
-    class FeedWatch(FeedWatchHooks):
+    # For a type checker it is a callback of both packages. One that is not installed counts as Any, which fits too.
+    class FeedWatch(FeedWatchHooks, lightning.pytorch.Callback, pytorch_lightning.Callback):  # type: ignore[misc]
         pass
 
 else:
