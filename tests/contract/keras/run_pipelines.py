@@ -80,24 +80,7 @@ PIPELINES = {
 }  # fmt: skip
 
 
-def second_source():
-    """The same pipeline by its graph, as when the objects cannot be walked."""
-    from feedwatch.hooks.keras.graph_walk import graph_walk, safe_to_walk
-    from feedwatch.hooks.keras.stage_model import read_model
-
-    counted = tf.data.Dataset.range(64).map(lambda i: tf.fill([8], tf.cast(i, tf.float32)))
-    data = counted.map(decode, num_parallel_calls=3).batch(8).prefetch(5)
-    found = {}
-    for name, each in {"safe": data, "in_memory": PIPELINES["serial_python_map"]}.items():
-        iterator = iter(each)
-        next(iterator)
-        found[name] = safe_to_walk(read_model(tf.data.experimental.get_model_proto(iterator)))
-    stages = [asdict(stage) for stage in graph_walk(data).stages]
-    print("RESULT " + json.dumps({"name": "second_source", **found, "stages": stages}), flush=True)
-
-
 def main():
-    second_source()
     for name, data in PIPELINES.items():
         model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
         model.compile("sgd", "mse")

@@ -85,17 +85,3 @@ def test_without_autotune_stage_times_are_unknown_and_that_is_said():
 def test_the_batch_is_described_by_its_spec():
     assert _facts()["serial_python_map"]["batch"]["size_bytes"] == 8 * (8 + 1) * 4
     assert _facts()["serial_python_map"]["batch"]["dtypes"] == {"float32": 288}
-
-
-@pytest.mark.slow
-def test_the_graph_is_a_second_source_but_never_for_data_in_memory():
-    found = _facts()["second_source"]
-    assert found["safe"] is True
-    assert found["in_memory"] is False
-    stages = [stage for stage in found["stages"] if stage["op"] != "Options"]
-    assert [stage["op"] for stage in stages] == ["Range", "Map", "ParallelMap", "Batch", "Prefetch"]
-    assert stages[2]["parallelism"] == 3
-    assert stages[2]["python"] is True
-    assert stages[1]["python"] is False
-    assert stages[3]["batch_size"] == 8
-    assert stages[4]["buffer_size"] == 5

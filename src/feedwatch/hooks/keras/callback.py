@@ -132,7 +132,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
     # -- one fit ---------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        from feedwatch.hooks.keras.opening import open_watch
+        from feedwatch.hooks.keras.fit import open_watch
 
         opened = open_watch(self, self._watch, self._given_dir, self._settings, self._steps_before)
         if opened is not None and opened is not self._watch:
@@ -154,7 +154,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
     def _recount(self, watch: "Watch") -> None:
         """A nested fit of the same callback that raised has left no end mark: the stack tells where we are."""
         if watch.nested:
-            from feedwatch.hooks.keras.install import fits_above
+            from feedwatch.hooks.keras.fit import fits_above
 
             watch.nested = max(0, len(fits_above(self)) - 1)
 

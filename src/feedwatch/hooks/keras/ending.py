@@ -1,4 +1,7 @@
-"""After an error or Ctrl-C Keras calls no end hook: how we still learn that a fit has ended, and how."""
+"""After an error or Ctrl-C Keras calls no end hook: how we learn that a fit has ended, and how.
+
+What is set here looks at an error that passes and never changes it.
+"""
 
 import sys
 import weakref
@@ -7,15 +10,16 @@ from contextlib import AbstractContextManager
 from types import FrameType, TracebackType
 from typing import Any
 
+from feedwatch.hooks.undo import Undo
 from feedwatch.model.report import Status
 
-_SHADOW = "catch_stop_iteration"
+Tell = Callable[[Status], None]
 
 
 class ObservedEpoch(AbstractContextManager[Any]):
-    """Around Keras' own context manager of an epoch. Looks at what passes; changes nothing about it."""
+    """Around Keras' own context manager of an epoch."""
 
-    def __init__(self, inner: AbstractContextManager[Any], tell: Callable[[Status], None]) -> None:
+    def __init__(self, inner: AbstractContextManager[Any], tell: Tell) -> None:
         self._inner = inner
         self._tell = tell
 
@@ -38,32 +42,28 @@ class ObservedEpoch(AbstractContextManager[Any]):
         return swallowed
 
 
-def observe_epochs(epoch_iterator: Any, tell: Callable[[Status], None]) -> None:
-    """TensorFlow and JAX run an epoch inside `catch_stop_iteration`; on torch it surrounds each fetch: not there."""
-    plain = getattr(type(epoch_iterator), _SHADOW, None)
-    if plain is None or _SHADOW in vars(epoch_iterator):
+def observe_epochs(undo: Undo, epoch_iterator: Any, tell: Tell) -> None:
+    """TensorFlow and JAX run a whole epoch inside `catch_stop_iteration`. (On torch it only surrounds each fetch.)"""
+    plain = getattr(type(epoch_iterator), "catch_stop_iteration", None)
+    if plain is None or "catch_stop_iteration" in vars(epoch_iterator):
         return
-    reference = weakref.ref(epoch_iterator)
-    epoch_iterator.catch_stop_iteration = lambda: ObservedEpoch(plain(reference()), tell)
+    reference = weakref.ref(epoch_iterator)  # no cycle: the iterator must die with fit's frame
+
+    def catch_stop_iteration() -> ObservedEpoch:
+        return ObservedEpoch(plain(reference()), tell)
+
+    undo.set(epoch_iterator, "catch_stop_iteration", catch_stop_iteration, weak=True)
 
 
-def unobserve(epoch_iterator: Any) -> None:
-    vars(epoch_iterator).pop(_SHADOW, None)
-
-
-def observe_callbacks(callback_list: Any, hooks: Sequence[str], tell: Callable[[Status], None]) -> None:
-    """On fit's own list: an error of a callback that passes through one of these hooks."""
-    reference = weakref.ref(callback_list)  # no cycle: the list must die with fit's frame
+def observe_callbacks(undo: Undo, callback_list: Any, hooks: Sequence[str], tell: Tell) -> None:
+    """On fit's own list: an error of a callback passes through one of these hooks."""
+    reference = weakref.ref(callback_list)  # no cycle here either
     for name in hooks:
-        setattr(callback_list, name, _observed_hook(getattr(type(callback_list), name), reference, tell))
+        hook = _observed_hook(getattr(type(callback_list), name), reference, tell)
+        undo.set(callback_list, name, hook, weak=True)
 
 
-def unobserve_callbacks(callback_list: Any, hooks: Sequence[str]) -> None:
-    for name in hooks:
-        vars(callback_list).pop(name, None)
-
-
-def _observed_hook(hook: Callable[..., None], reference: "weakref.ref[Any]", tell: Callable[[Status], None]) -> Any:
+def _observed_hook(hook: Callable[..., None], reference: "weakref.ref[Any]", tell: Tell) -> Any:
     def hook_looked_at(*args: Any, **named: Any) -> None:
         try:
             hook(reference(), *args, **named)  # an error that passes here is your callback's own, unchanged
@@ -74,19 +74,12 @@ def _observed_hook(hook: Callable[..., None], reference: "weakref.ref[Any]", tel
     return hook_looked_at
 
 
-def observe_train_function(model: Any, fit: FrameType, tell: Callable[[Status], None]) -> Callable[[], None]:
-    """An error of the model's own. Returns what undoes it; an error undoes it too."""
-    plain, fit_id = model.train_function, id(fit)  # the id: a frame that we held would hold the user's data
-    reference = weakref.ref(model)
-
-    def undo() -> None:
-        live = reference()
-        if live is not None and live.train_function is step_looked_at:
-            live.train_function = plain
+def observe_train_function(undo: Undo, model: Any, fit: FrameType, tell: Tell) -> None:
+    """An error of the model's own, on torch."""
+    plain, fit_id = model.train_function, id(fit)  # the id: holding the frame would hold the user's data
 
     def failed(caller: FrameType, error: BaseException) -> None:
-        if id(caller) == fit_id:  # not a callback's own train_on_batch, which may know what to do
-            undo()
+        if id(caller) == fit_id:  # not a callback's own train_on_batch, which may handle its error
             tell(status_of(error))
 
     def step_looked_at(*args: Any) -> Any:
@@ -96,12 +89,13 @@ def observe_train_function(model: Any, fit: FrameType, tell: Callable[[Status], 
             failed(sys._getframe(1), error)
             raise
 
-    model.train_function = step_looked_at
-    return undo
+    undo.set(model, "train_function", step_looked_at, weak=True)
 
 
-def when_released(callback_list: Any, tell: Callable[[Status], None]) -> "weakref.ref[Any]":
-    """The last resort: `fit`'s callback list dies with its frame. An error that still holds the frame holds it too."""
+def when_released(callback_list: Any, tell: Tell) -> "weakref.ref[Any]":
+    """The last resort: `fit`'s callback list dies with its frame. (An error whose traceback holds the frame keeps the
+    list alive too.)
+    """
 
     def released(_: Any) -> None:
         error = sys.exc_info()[1]

@@ -1,12 +1,15 @@
-"""What kind of run this is: versions, device, compile options. Read once, from the model and the backend."""
+"""What kind of run this is (versions, device, compile options), and what one batch looks like."""
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import keras
 
-from feedwatch.model.facts import RunFacts
+from feedwatch.model.facts import BatchFacts, RunFacts
+
+# A batch nested deeper than this is not a batch.
+MAX_NESTING: Final = 8
 
 
 def run_facts(model: Any, steps_per_execution: int, others: Sequence[Any]) -> RunFacts:
@@ -31,7 +34,7 @@ def run_facts(model: Any, steps_per_execution: int, others: Sequence[Any]) -> Ru
 
 
 def first_step(model: Any, seen_before: int) -> int:
-    """Where Keras' own step axis stands: the optimizer's count, or the batches this callback has seen."""
+    """Where Keras' own step axis stands: the optimizer's count, else the batches that this callback has seen."""
     optimizer = getattr(model, "optimizer", None)
     iterations = getattr(optimizer, "iterations", None)
     if iterations is None:
@@ -85,7 +88,7 @@ def _torch_device() -> tuple[str, str | None]:
 
 
 def _workers(backend: str, model: Any) -> tuple[int, int]:
-    """tf.distribute's workers (TF_CONFIG) or JAX' processes; replicas inside one process are not ranks."""
+    """tf.distribute's workers (TF_CONFIG), or JAX' processes. Replicas inside one process are not ranks."""
     if backend == "tensorflow":
         resolver = getattr(getattr(model, "distribute_strategy", None), "cluster_resolver", None)
         try:
@@ -109,7 +112,7 @@ def _precision(model: Any) -> str | None:
 
 
 def _other_profiler(others: Sequence[Any]) -> str | None:
-    """A TensorBoard callback that will trace: ours must not take the profiler from it."""
+    """A TensorBoard callback that will trace: we must not take the profiler from it."""
     for callback in others:
         if getattr(callback, "_should_trace", False):
             return f"{type(callback).__name__}(profile_batch=...)"
@@ -128,3 +131,73 @@ def _synchronises(backend: str, others: Sequence[Any]) -> str | None:
         if any(getattr(type(callback), hook) is not getattr(plain, hook) for hook in hooks):
             return type(callback).__name__
     return None
+
+
+# -- one batch -----------------------------------------------------------------------------------
+
+
+def leading_size(batch: Any) -> int | None:
+    """Samples in a batch: the first dimension of its first array, from the shape alone."""
+    try:
+        size = _first(batch, depth=0).shape[0]
+        return None if size is None else int(size)
+    except Exception:  # a batch may be anything: an unknown size is no failure
+        return None
+
+
+def _first(value: Any, depth: int) -> Any:
+    if depth > MAX_NESTING:
+        return None
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            found = _first(part, depth + 1)
+            if found is not None:
+                return found
+        return None
+    return value
+
+
+def batch_facts(batch: Any, batch_size: int | None = None) -> BatchFacts | None:
+    """From shapes and dtypes: no value is read. `batch`: arrays, tensors or tensor specs, nested. None where a shape is
+    unknown.
+    """
+    dtypes: dict[str, int] = {}
+    tensors = 0
+    for part in _leaves(batch, 0):
+        size = _bytes(part, batch_size)
+        if size is None:
+            return None
+        name = str(getattr(part.dtype, "name", part.dtype)).removeprefix("torch.")
+        dtypes[name] = dtypes.get(name, 0) + size
+        tensors += 1
+    return BatchFacts(sum(dtypes.values()), tensors, dtypes) if tensors else None
+
+
+def _leaves(value: Any, depth: int) -> Iterator[Any]:
+    if depth > MAX_NESTING or value is None:
+        return
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _leaves(part, depth + 1)
+    elif hasattr(value, "shape") and hasattr(value, "dtype"):
+        yield value
+
+
+def _bytes(part: Any, batch_size: int | None) -> int | None:
+    each = getattr(part.dtype, "itemsize", None) or getattr(part.dtype, "size", None)
+    if not isinstance(each, int):
+        return None
+    total = each
+    try:
+        for index, dimension in enumerate(part.shape):
+            known = batch_size if dimension is None and index == 0 else dimension
+            if known is None:
+                return None
+            total *= int(known)
+    except (TypeError, ValueError):  # a shape of unknown rank
+        return None
+    return total

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.fetch_sources import FetchLog
-from feedwatch.hooks.keras.graph_iterator import timed
-from feedwatch.hooks.keras.graph_stamps import GraphStamps
+from feedwatch.hooks.keras.tf_iterator import timed
+from feedwatch.hooks.keras.tf_stamps import GraphStamps
 
 # Measured in alternating blocks of four calls with and without us, medians of 1,000 to 2,000 pairs, where a read takes
 # 30 to 70 µs: -2 to 8 µs for the stamps of one fetch, 0 to 10 per batch with ten steps per execution. (25 to 40 where

@@ -12,7 +12,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from feedwatch.hooks.keras.attribution import Fetch
-from feedwatch.hooks.keras.stage_model import read_model
+from feedwatch.hooks.tf_data.model import read_model
 
 # tf.data keeps 100 gaps; half of them leaves room for a step that comes late.
 DRAIN_CALLS: Final = 50

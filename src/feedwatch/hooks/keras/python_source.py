@@ -6,9 +6,8 @@ from typing import Any
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.attribution import Fetch
-from feedwatch.hooks.keras.batch_facts import batch_facts
-from feedwatch.hooks.keras.batch_shape import leading_size
 from feedwatch.hooks.keras.ending import status_of
+from feedwatch.hooks.keras.facts import batch_facts, leading_size
 from feedwatch.hooks.keras.fetch_sources import FetchLog
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.report import Status

@@ -1,29 +1,28 @@
 """The optional sources of a fit: profiler windows, NVML, a DataLoader's facts, what a batch looks like."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import keras
 
-from feedwatch.hooks.keras.install import Fit
 from feedwatch.hooks.keras.watch import Watch
 from feedwatch.settings import Settings
 
 
-def add_sources(watch: Watch, fit: Fit | None, settings: Settings) -> None:
+def add_sources(watch: Watch, callbacks: Sequence[Any], settings: Settings) -> None:
     run = watch.session.facts.run
     if run.device_kind in ("cuda", "rocm") or settings.profile is True:
-        _profiler(watch, fit, settings)
+        _profiler(watch, callbacks, settings)
     if run.device_kind == "cuda":
         _nvml(watch)
 
 
-def _profiler(watch: Watch, fit: Fit | None, settings: Settings) -> None:
+def _profiler(watch: Watch, callbacks: Sequence[Any], settings: Settings) -> None:
     from feedwatch.hooks.keras.profiler import keras_profiler
     from feedwatch.probe.profile_session import ProfilerWindows
 
-    others = [] if fit is None else list(fit.callback_list.callbacks)
-    backend = keras_profiler(keras.backend.backend(), lambda: others)
+    backend = keras_profiler(keras.backend.backend(), lambda: callbacks)
     if backend is None:
         return
     session = watch.session

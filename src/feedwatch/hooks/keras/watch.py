@@ -12,6 +12,7 @@ from feedwatch.hooks.keras.marks import BEGIN, CALLED, END, Marks, mark_cost_ns
 from feedwatch.hooks.keras.own_cost import SAMPLE_MASK, OwnCost
 from feedwatch.hooks.keras.retraces import Retraces
 from feedwatch.hooks.keras.timeline import Timeline
+from feedwatch.hooks.undo import Undo
 from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import StepRecord
@@ -43,7 +44,8 @@ class Watch:
         self.session = session
         self.source = source
         self.log_dir = log_dir
-        self.iterators = 0  # seen so far; none at the first step: the install did not bite
+        self.undo = Undo()
+        self.iterators = 0  # seen so far; none at the first step: the fetches cannot be timed
         self.console = False
         self.nested = 0  # the same callback is in use by a fit inside this one
         self.timeline = timeline
@@ -275,6 +277,7 @@ class Watch:
         self.guard.run(self.drain)
         for action in self.on_close:
             self.guard.run(action)
+        self.guard.run(self.undo.all)
         self.guard.run(self.source.close)
         self.session.close(status)
         if self.console and self.report is not None:

@@ -1,11 +1,11 @@
-"""Which kind of data `fit` was given, and who can tell about it."""
+"""Which kind of data `fit` was given, and what can be read of it."""
 
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from feedwatch.hooks.keras.queue_gauge import QueueGauge
+from feedwatch.hooks.keras.facts import batch_facts
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, PyDatasetFacts
 
@@ -19,7 +19,7 @@ _KINDS = {
 
 
 class PipelineReader:
-    """`read` runs on the sink's thread, once per window; everything else when fit makes an iterator."""
+    """`read` runs on the sink's thread, once per window. Everything else runs on the training thread."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class PipelineReader:
         fetch_ms: Callable[[], float | None],
         say: Callable[[str], None],
     ) -> None:
-        """`fetch_ms`: mean of a fetch that makes its batch itself, nothing running ahead."""
+        """`fetch_ms`: mean time of a fetch so far, where Python makes the batch during the fetch."""
         adapter = epoch_iterator.data_adapter
         self._live: weakref.ref[Any] | None = weakref.ref(adapter)
         self._adapter_name = type(adapter).__name__
@@ -41,11 +41,11 @@ class PipelineReader:
 
     @property
     def _adapter(self) -> Any | None:
-        """Weakly held: after an error nobody but the traceback may hold the user's data."""
+        """Held weakly: after an error nobody but the traceback may hold the user's data."""
         return None if self._live is None else self._live()
 
     def iterator(self, iterator: Any) -> None:
-        # Elsewhere Keras hides tf.data's iterator in a generator, and there is no model to read.
+        # On the other backends Keras hides tf.data's iterator in a generator: there is no model to read.
         if self._tf is not None and self._backend == "tensorflow":
             self._tf.iterator(iterator)
 
@@ -57,17 +57,19 @@ class PipelineReader:
             self._tf.early_look()
 
     def samples_per_batch(self) -> int | None:
-        """Of a full batch, where the batches themselves are not seen by Python."""
+        """Of a full batch, where Python does not see the batches."""
         if self._kind == "arrays":
             size = getattr(self._adapter, "batch_size", None)
             return None if size is None else int(size)
         return None if self._tf is None else self._tf.batch_size()
 
     def batch(self) -> BatchFacts | None:
-        return None if self._tf is None else self._tf.batch()
+        """From the dataset's element spec, where Python does not see the batches."""
+        spec = None if self._tf is None else self._tf.element_spec()
+        return None if spec is None else batch_facts(spec, self._tf.batch_size())
 
     def read(self) -> dict[str, PipelineFacts] | None:
-        adapter = self._adapter  # taken once: fit may end, and `close` with it, while this reads
+        adapter = self._adapter  # taken once: fit may end, and call `close`, while this reads
         if adapter is None:
             return None
         if self._kind == "dataloader":
@@ -87,7 +89,7 @@ class PipelineReader:
         self._live = self._gauge = None
 
     def _dataloader(self, adapter: Any) -> PipelineFacts:
-        """Settings, and what a fetch takes: without workers that is the load; with them the figure is theirs."""
+        """Settings, and without workers what a fetch takes: then the fetch makes the batch."""
         loader = getattr(adapter, "_dataloader", None)
         if loader is None:
             return PipelineFacts("dataloader", unknown_because="Keras hides the DataLoader")
@@ -141,7 +143,7 @@ def _pydataset_settings(adapter: Any) -> dict[str, str | int | float | bool | No
 
 
 def _tf_pipeline(epoch_iterator: Any, adapter: Any, kind: str, backend: str, say: Callable[[str], None]) -> Any:
-    """tf.data facts: for a dataset of the user's on any backend; for what Keras itself builds, on TensorFlow only."""
+    """tf.data facts: of a dataset of the user's on any backend, of what Keras itself builds on TensorFlow only."""
     if kind != "tf.data" and backend != "tensorflow":
         return None
     dataset = adapter._dataset if kind == "tf.data" else epoch_iterator._distributed_dataset
@@ -149,6 +151,32 @@ def _tf_pipeline(epoch_iterator: Any, adapter: Any, kind: str, backend: str, say
 
     if not isinstance(dataset, tf.data.Dataset):
         return None
-    from feedwatch.hooks.keras.tf_pipeline import TfPipeline
+    from feedwatch.hooks.tf_data.facts import TfPipeline
 
     return TfPipeline(kind, dataset, keras_prefetch=kind in ("arrays", "generator", "pydataset"), say=say)
+
+
+class QueueGauge:
+    """How often a PyDataset's workers had a batch ready. Counts what is finished, not what is queued."""
+
+    def __init__(self, enqueuer: Any) -> None:
+        self._enqueuer: weakref.ref[Any] = weakref.ref(enqueuer)
+        self._looks = 0
+        self._found_ready = 0
+
+    def look(self) -> None:
+        """Keras queues results that may still be in the making: only those that are ready are batches."""
+        enqueuer = self._enqueuer()
+        if enqueuer is None:
+            return
+        try:
+            waiting = list(enqueuer.future_queue.queue)
+        except RuntimeError:  # a worker changed the queue while we looked: the next look will do
+            return
+        ready = sum(1 for result in waiting if hasattr(result, "ready") and result.ready())
+        self._looks += 1
+        self._found_ready += ready > 0 or not enqueuer.ready_queue.empty()
+
+    @property
+    def ready_share(self) -> float | None:
+        return self._found_ready / self._looks if self._looks else None

@@ -1,7 +1,7 @@
 """Which callback takes how long between two steps, by name.
 
-`fit` makes a callback list of its own. Small marks are put between its members, so nobody's callback is wrapped or
-touched, and the list is gone when fit is. A list that the user made himself is left alone.
+`fit` makes a callback list of its own. Small marks are put between its members: nobody's callback is wrapped or
+touched, and the list dies with fit. A list that the user made is left alone.
 """
 
 import time
@@ -10,14 +10,13 @@ from typing import Any
 
 import keras
 
-from feedwatch.hooks.keras.install import Fit
 from feedwatch.model.facts import CallbackTime
 
 _now_ns = time.perf_counter_ns
 
 
 class _Lap:
-    """Shared by all marks of one list: when the last one passed."""
+    """When the last mark of the list was passed. Shared by all of them."""
 
     __slots__ = ("last_ns",)
 
@@ -53,7 +52,7 @@ class _After(keras.callbacks.Callback):  # type: ignore[misc]
 
 
 class _Called(keras.callbacks.Callback):  # type: ignore[misc]
-    """Last: the train function is called next, whoever stood behind us in the list."""
+    """The last member: the train function is called next, whoever stood behind us in the list."""
 
     def __init__(self, mark: Callable[[], None]) -> None:
         super().__init__()
@@ -65,7 +64,9 @@ class _Called(keras.callbacks.Callback):  # type: ignore[misc]
 
 class CallbackTimes:
     def __init__(self, us: Any, callbacks: Sequence[Any], about_to_call: Callable[[], None]) -> None:
-        """`us` comes first: its end marks then precede anybody's work, its last report the closing of a writer."""
+        """`us` comes first: its end mark is then taken before the others work, and its last report is written before a
+        TensorBoard callback closes its writer.
+        """
         lap = _Lap()
         self._marks: list[_After] = []
         between: list[Any] = []
@@ -89,19 +90,3 @@ def _works_per_batch(callback: Any) -> bool:
     plain = keras.callbacks.Callback
     names = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
     return any(getattr(type(callback), name, None) is not getattr(plain, name) for name in names)
-
-
-def replaceable(fit: Fit) -> bool:
-    """Made by this fit and walked on the training thread: not handed in by the user, not run asynchronously."""
-    callback_list = fit.callback_list
-    if getattr(callback_list, "_async_train", False) or not isinstance(callback_list.callbacks, list):
-        return False
-    return not handed_in(fit)
-
-
-def handed_in(fit: Fit) -> bool:
-    """A callback list that the user made himself."""
-    caller = fit.frame.f_back
-    handed = {} if caller is None else caller.f_locals
-    given = [*handed.get("args", ()), *dict(handed.get("kwargs", {})).values()]
-    return any(value is fit.callback_list for value in given)

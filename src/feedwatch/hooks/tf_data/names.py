@@ -1,4 +1,4 @@
-"""One vocabulary for tf.data's three: Python classes, graph ops and the nodes of its performance model."""
+"""One name per kind of stage. tf.data itself has three: of the Python class, the graph op and the model's node."""
 
 import re
 from typing import Final
@@ -24,23 +24,23 @@ _SAME: Final = {
     "LegacyParallelInterleave": "ParallelInterleave",
 }
 
-# tf.data's optimiser fuses these; named in the order of the user's calls.
+# tf.data's optimiser makes one stage of two. The parts are in the order of the user's calls.
 FUSED: Final = {
     "MapAndBatch": ("Map", "Batch"),
     "ShuffleAndRepeat": ("Shuffle", "Repeat"),
     "MapAndFilter": ("Map", "Filter"),
 }
 
-# Stages that only pass elements on: the optimiser may drop them and no time is spent in them.
+# Stages that only pass elements on. They take no time, and the optimiser may drop them.
 PASSING: Final = frozenset(
     {"Options", "Repeat", "Take", "Skip", "AssertCardinality", "AssertNext", "Restructured", "Model", "Root", "Variant",
      "Rebatch", "Shard", "MaxIntraOpParallelism", "PrivateThreadPool", "FinalizeDataset", "DenseToRagged"}
 )  # fmt: skip
 
-# Each of these works ahead on threads of its own: what lies before and after it overlaps.
+# Stages that work ahead on threads of their own: what lies before one of them overlaps with what lies after it.
 DECOUPLING: Final = frozenset({"Prefetch", "ParallelMap", "ParallelInterleave", "ParallelBatch", "MapAndBatch"})
 
-# Each of these makes datasets of its own while it runs; their time is its time.
+# Stages that open datasets of their own while they run. The time of these datasets is theirs.
 NESTING: Final = frozenset({"FlatMap", "Interleave", "ParallelInterleave"})
 
 READERS: Final = frozenset({"TFRecord", "TextLine", "FixedLengthRecord", "Csv", "CSV", "Sqlite"})
@@ -54,8 +54,8 @@ def plain_name(name: str) -> str:
 
 
 def same_kind(user_op: str, model_op: str) -> bool:
-    """The optimiser may make a stage parallel; it stays the same stage."""
-    if user_op in READERS:  # a reader of several files is a flat_map or interleave over their names
+    """The optimiser may make a stage parallel: it is still the same stage."""
+    if user_op in READERS:  # tf.data builds a reader of several files as a flat_map or interleave over their names
         return model_op == user_op or model_op in NESTING
     if user_op == "FromGenerator":
         return model_op in (user_op, "FlatMap")

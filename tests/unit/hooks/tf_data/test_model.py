@@ -2,10 +2,8 @@
 
 from types import SimpleNamespace
 
-from feedwatch.hooks.keras.passive_source import pair
-from feedwatch.hooks.keras.stage_model import join, read_model, works_ahead
-from feedwatch.hooks.keras.stage_names import plain_name, same_kind
-from feedwatch.hooks.keras.stage_table import load, table
+from feedwatch.hooks.tf_data.facts import load, table
+from feedwatch.hooks.tf_data.model import join, read_model, works_ahead
 from feedwatch.model.pipeline import TfStage
 
 MS = 1_000_000
@@ -124,23 +122,3 @@ def test_a_generator_under_a_flat_map_is_one_stage():
     assert found.stages[0].op == "FromGenerator"
     assert found.stages[0].ms_per_batch == 10.05
     assert found.cpu_budget is None
-
-
-def test_one_vocabulary_for_classes_ops_and_nodes():
-    assert {plain_name(name) for name in ("_ParallelMapDataset", "ParallelMapDatasetV2", "ParallelMapV2")} == {
-        "ParallelMap"
-    }
-    assert plain_name("_TensorSliceDataset") == "FromTensorSlices"
-    assert plain_name("TFRecordDatasetV2") == "TFRecord"
-    assert same_kind("TFRecord", "ParallelInterleave")
-    assert same_kind("Map", "ParallelMap")
-    assert not same_kind("Map", "Batch")
-
-
-def test_gaps_are_paired_from_the_end():
-    begins = [0, 10 * MS, 20 * MS, 30 * MS]
-    fetches = pair(begins, (7000, 6000, 4000), fetched=4)
-    assert [(fetch.got_ns - fetch.asked_ns) / MS for fetch in fetches] == [3.0, 4.0, 6.0]
-    late = pair(begins, (6000, 4000), fetched=3)
-    assert [fetch.asked_ns for fetch in late] == [10 * MS, 20 * MS]
-    assert pair(begins, (), fetched=4) == []

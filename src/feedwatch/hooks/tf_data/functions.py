@@ -1,4 +1,4 @@
-"""What the user's map function does, from its graph: Python, random numbers, files, nested datasets."""
+"""What the user's map function does, read from its graph: Python code, random numbers, files, nested datasets."""
 
 import re
 from pathlib import PurePath
@@ -17,12 +17,12 @@ class FunctionFacts(NamedTuple):
     python: bool | None = None
     random: bool | None = None
     reads_file: bool | None = None
-    nested: tuple[str, ...] = ()  # dataset ops made inside (interleave, flat_map)
+    nested: tuple[str, ...] = ()  # ops inside that make datasets (interleave, flat_map)
     framework: bool = False  # TensorFlow's or Keras' own function, not the user's
 
 
 def function_facts(wrapper: Any) -> FunctionFacts:
-    """`wrapper` is tf.data's StructuredFunctionWrapper; what cannot be seen stays None."""
+    """`wrapper` is tf.data's StructuredFunctionWrapper. What cannot be seen stays None."""
     function = getattr(wrapper, "_func", None)
     name, source, framework = _place(function)
     ops = _ops(wrapper)
@@ -52,7 +52,7 @@ def _place(function: Any) -> tuple[str | None, str | None, bool]:
 
 
 def _ops(wrapper: Any) -> set[str] | None:
-    """Op types only: a GraphDef would copy every constant the user captured."""
+    """Types of the ops, read from the graph object: a GraphDef would copy every constant that the user captured."""
     try:
         graph = wrapper.function.graph
     except Exception:

@@ -1,13 +1,13 @@
 """tf.data's own performance model of a live iterator: every stage with its time, parallelism and buffer.
 
-The graph it shows is the optimised one (fused and injected stages); `join` brings it back to the user's stages by
-position.
+The model shows the optimised pipeline, with fused and injected stages. `join` finds the user's stage for each of its
+stages by position.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from feedwatch.hooks.keras.stage_names import DECOUPLING, FUSED, NESTING, PASSING, plain_name, same_kind
+from feedwatch.hooks.tf_data.names import DECOUPLING, FUSED, NESTING, PASSING, plain_name, same_kind
 from feedwatch.model.pipeline import TfStage
 
 
@@ -81,8 +81,8 @@ def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) 
 
 
 def _ms_per_element(proto: Any, node: Any, op: str, nested: list[Any]) -> float | None:
-    """Of the stage itself and of what it opens. Iterators that were read to the end are gone from the model, with
-    their time and their elements: the open ones are asked for both.
+    """Time of the stage itself and of the datasets that it opens. Inner iterators that were read to their end have left
+    the model, with their time and their elements, so the mean is taken over those that are still open.
     """
     if node.num_elements <= 0 or (op in NESTING and not nested):
         return None
@@ -95,13 +95,13 @@ def _ms_per_element(proto: Any, node: Any, op: str, nested: list[Any]) -> float 
 
 
 def _tree_ns(proto: Any, node: Any) -> float:
-    """A nested iterator and all below it."""
+    """A nested iterator and everything below it."""
     below = sum(_tree_ns(proto, proto.nodes[key]) for key in node.inputs if key in proto.nodes)
     return float(node.processing_time) + below
 
 
 def _merge_caches(stages: list[ModelStage]) -> list[ModelStage]:
-    """A cache is two nodes, the dataset's and its implementation's."""
+    """The model has two nodes for a cache: the dataset's and its implementation's."""
     merged: list[ModelStage] = []
     for stage in stages:
         if merged and stage.op == "Cache" == merged[-1].op:
@@ -115,12 +115,13 @@ Joined = tuple[TfStage, ModelStage | None]
 
 
 def join(user: tuple[TfStage, ...], model: Model) -> tuple[Joined, ...]:
-    """The user's stages (source first), each with the model's stage that carries its time."""
+    """The user's stages in the order data flows, each with the model's stage that carries its time."""
     joined: list[Joined] = [(stage, None) for stage in user]
     place = len(user) - 1
     for stage in model.stages:
         parts = FUSED.get(stage.op)
-        # Output first: of a fused stage the user's later call comes first, and the earlier one does the work.
+        # The model lists the output first, so of a fused stage the later call is looked for first. The earlier call
+        # does the work and gets the time.
         for op in reversed(parts) if parts else (stage.op,):
             found = _find(user, place, op)
             if found is None:
@@ -132,7 +133,7 @@ def join(user: tuple[TfStage, ...], model: Model) -> tuple[Joined, ...]:
 
 
 def works_ahead(model: Model) -> bool:
-    """The stage that hands out batches runs on a thread of its own, written so, injected or fused."""
+    """The stage that hands out batches runs on a thread of its own, as written, injected or fused."""
     for stage in model.stages:
         if stage.op in DECOUPLING:
             return True
@@ -142,7 +143,7 @@ def works_ahead(model: Model) -> bool:
 
 
 def _find(user: tuple[TfStage, ...], place: int, op: str) -> int | None:
-    """The nearest stage of that kind, past nothing but stages that the optimiser may have dropped."""
+    """The nearest stage of that kind. Only stages that the optimiser may have dropped are skipped."""
     while place >= 0:
         if same_kind(user[place].op, op):
             return place

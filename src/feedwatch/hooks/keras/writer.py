@@ -1,4 +1,4 @@
-"""Where to write: the argument, else the run of a sibling TensorBoard callback, else a new run of our own."""
+"""Where to write: the directory that was given, else the run of a TensorBoard callback, else a new run of our own."""
 
 import time
 from collections.abc import Sequence
@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
+from tensorboard.compat.proto.summary_pb2 import Summary
 
 from feedwatch.report.output import Output
-from feedwatch.report.outputs import own_run
+from feedwatch.report.outputs import SummaryOutput, own_run
 
 
 class Place(NamedTuple):
     log_dir: Path | None  # for the user
     outputs: Sequence[Output]
-    directory: Path | None  # for report.json; None where only the sibling's remote writer reaches
+    directory: Path | None  # for report.json; None: remote, only the TensorBoard callback's writer reaches it
 
 
 def choose(given: Path | None, callbacks: Sequence[Any]) -> Place:
@@ -22,8 +23,6 @@ def choose(given: Path | None, callbacks: Sequence[Any]) -> Place:
     if sibling is not None and keras.backend.backend() == "tensorflow":
         theirs = str(sibling.log_dir)
         if given is None or Path(theirs).absolute() == given.absolute():
-            from feedwatch.hooks.keras.tensorboard_run import sibling_output
-
             remote = "://" in theirs
             home = None if remote else Path(theirs)
             return Place(home, [sibling_output(sibling)], None if home is None else home / "feedwatch")
@@ -45,3 +44,19 @@ def tensorboard_callback(callbacks: Sequence[Any]) -> Any | None:
         if isinstance(callback, keras.callbacks.TensorBoard):
             return callback
     return None
+
+
+def sibling_output(callback: Any) -> SummaryOutput:
+    """Into the run of a TensorBoard callback, through its own (private) writer: a second event file in that directory
+    would freeze its curves. The session guards each write; one that fails is told once.
+    """
+    import tensorflow as tf
+
+    def write(step: int, summary: Summary, _wall_s: float) -> None:
+        with callback._train_writer.as_default(step=step), tf.summary.record_if(True):
+            tf.summary.experimental.write_raw_pb(summary.SerializeToString(), step=step)
+
+    def flush() -> None:
+        callback._train_writer.flush()
+
+    return SummaryOutput(write, flush)

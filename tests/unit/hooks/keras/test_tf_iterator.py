@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from feedwatch.hooks.keras.graph_fetch import _samples
+from feedwatch.hooks.keras.tf_iterator import _samples
 
 
 class Pair(tf.experimental.ExtensionType):

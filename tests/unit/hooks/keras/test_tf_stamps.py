@@ -1,11 +1,11 @@
-"""Rows written by a graph come back as fetches; what was asked in vain does not."""
+"""Rows written by a graph come back as fetches; what was asked for beyond the end of the data does not."""
 
 import time
 
 import pytest
 import tensorflow as tf
 
-from feedwatch.hooks.keras.graph_stamps import AS_THE_LAST_GOT, NOTHING_GOT, GraphStamps, emit_row
+from feedwatch.hooks.keras.tf_stamps import AS_THE_LAST_GOT, NOTHING_GOT, GraphStamps, emit_row
 
 MS = 1_000_000
 
