@@ -23,11 +23,11 @@ from typing import Any, Final
 
 from feedwatch.desk import Desk
 from feedwatch.guard import Guard, warn_once
-from feedwatch.machine import Machine
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.recorder import Slice, StepRecorder
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
+from feedwatch.probe.machine import Machine
 from feedwatch.report.output import Output
 from feedwatch.report.sink import CLOSE_SECONDS, Sink
 from feedwatch.settings import Settings

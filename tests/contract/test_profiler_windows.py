@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from feedwatch.probe.profile_session import ProfilerWindows
+from feedwatch.probe.profiling import ProfilerWindows
 
 
 def windows_of(backend, notes, choice=True, has_gpu=False):
@@ -172,7 +172,7 @@ FIT = """
 import sys
 import keras, numpy as np
 from feedwatch.hooks.keras.profiler import keras_profiler
-from feedwatch.probe.profile_session import ProfilerWindows
+from feedwatch.probe.profiling import ProfilerWindows
 
 notes, everybody = [], []
 

@@ -85,9 +85,3 @@ int nvmlDeviceGetCurrPcieLinkGeneration(void *gpu, unsigned *out) { return numbe
 int nvmlDeviceGetCurrPcieLinkWidth(void *gpu, unsigned *out) { return number("width", gpu, out, 8); }
 int nvmlDeviceGetMaxPcieLinkGeneration(void *gpu, unsigned *out) { return number("max_generation", gpu, out, 4); }
 int nvmlDeviceGetMaxPcieLinkWidth(void *gpu, unsigned *out) { return number("max_width", gpu, out, 16); }
-int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *out) {
-    unsigned bits = 0;
-    int code = number("throttle", gpu, &bits, 0);
-    *out = bits;
-    return code;
-}

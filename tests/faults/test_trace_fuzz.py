@@ -18,7 +18,7 @@ from feedwatch.model.transfers import TransferSample
 from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.analysis import analyse
 from feedwatch.probe.traces.xspace import read_xspace
-from feedwatch.probe.traces.xspace_messages import xspace_class
+from feedwatch.probe.traces.xspace_schema import xspace_class
 
 SOME = settings(
     max_examples=int(os.environ.get("FEEDWATCH_FUZZ_EXAMPLES", "40")),

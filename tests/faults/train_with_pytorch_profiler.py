@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch.profilers import PyTorchProfiler
 
 from feedwatch.hooks.torch.profiler import TorchProfiler
-from feedwatch.probe.profile_session import ProfilerWindows
+from feedwatch.probe.profiling import ProfilerWindows
 
 folder, mode, wait, warmup = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 

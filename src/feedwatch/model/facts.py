@@ -16,6 +16,7 @@ class RunFacts:
     device: str  # cpu, cuda:0 (NVIDIA A10G), …
     device_kind: str = "cpu"  # cpu | cuda | xpu | mps | tpu | rocm
     device_name: str | None = None
+    device_id: str | None = None  # a GPU's UUID or PCI bus id, where the framework tells it; in no output
     rank: int = 0
     world_size: int = 1
     local_ranks: int = 1  # ranks that share this machine's CPUs
@@ -69,7 +70,6 @@ class DeviceFacts:
     pcie_max_width: int | None = None
     link_gb_per_s: float | None = None  # what the link can carry as it runs now
     max_link_gb_per_s: float | None = None
-    throttle_reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Real traces of other people's, each with the figures an independent analyser read out of it."""
 
 import json
+import os
 import time
 from functools import cache
 from pathlib import Path
@@ -8,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from feedwatch.probe.traces import read_trace
-from feedwatch.probe.traces.xspace_messages import xspace_class
+from feedwatch.probe.traces.xspace_schema import xspace_class
 
-TRACES = Path(__file__).resolve().parents[4] / "shared" / "traces"
+TRACES = Path(os.environ.get("FEEDWATCH_REAL_TRACES", Path(__file__).resolve().parents[4] / "shared" / "traces"))
 FOLDERS = sorted(path.parent for path in TRACES.glob("*/reference.json"))
 
 pytestmark = pytest.mark.skipif(not FOLDERS, reason=f"no real traces at {TRACES}")

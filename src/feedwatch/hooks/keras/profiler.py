@@ -7,7 +7,7 @@ from typing import Any
 
 from feedwatch.errors import TraceError
 from feedwatch.model.transfers import TransferSample
-from feedwatch.probe.profile_session import ProfilerBackend, ProfilerBusyError, Recording
+from feedwatch.probe.profiling import ProfilerBackend, ProfilerBusyError, Recording
 from feedwatch.probe.traces import read_trace
 
 Others = Callable[[], str | None]

@@ -1,4 +1,4 @@
-"""The optional sources of a fit: profiler windows, NVML, a DataLoader's facts, what a batch looks like."""
+"""The optional sources of a fit: profiler windows, a DataLoader's facts, what a batch looks like."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,13 +14,11 @@ def add_sources(watch: Watch, callbacks: Sequence[Any], settings: Settings) -> N
     run = watch.session.facts.run
     if run.device_kind in ("cuda", "rocm") or settings.profile is True:
         _profiler(watch, callbacks, settings)
-    if run.device_kind == "cuda":
-        _nvml(watch)
 
 
 def _profiler(watch: Watch, callbacks: Sequence[Any], settings: Settings) -> None:
     from feedwatch.hooks.keras.profiler import keras_profiler
-    from feedwatch.probe.profile_session import ProfilerWindows
+    from feedwatch.probe.profiling import ProfilerWindows
 
     backend = keras_profiler(keras.backend.backend(), lambda: callbacks)
     if backend is None:
@@ -46,19 +44,3 @@ def _profiler(watch: Watch, callbacks: Sequence[Any], settings: Settings) -> Non
     watch.windows = windows
     watch.on_close.append(windows.close)
     session.each_window("profiler windows", collect)
-
-
-def _nvml(watch: Watch) -> None:
-    from feedwatch.probe.nvml import NvmlProbe
-
-    probe, session = NvmlProbe(), watch.session
-
-    def read() -> dict[str, Any] | None:
-        for note in probe.notes:
-            session.note(note)
-        facts = probe.facts()
-        return None if facts is None else {"device": facts}
-
-    probe.start()
-    watch.on_close.append(probe.stop)
-    session.each_window("NVML", read)

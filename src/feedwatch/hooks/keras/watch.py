@@ -21,7 +21,7 @@ from feedwatch.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from feedwatch.probe.profile_session import ProfilerWindows
+    from feedwatch.probe.profiling import ProfilerWindows
 
 # Soon after the first steps, then less and less often up to a window: what they tell is wanted early.
 FIRST_DRAIN_NS: Final = 50_000_000

@@ -23,7 +23,7 @@ from feedwatch.hooks.torch.profiler import TorchProfiler
 from feedwatch.hooks.undo import Undo
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.model.report import Report, Status
-from feedwatch.probe.profile_session import ProfilerWindows
+from feedwatch.probe.profiling import ProfilerWindows
 from feedwatch.report.console import print_summary
 from feedwatch.session import FactPatch, Session
 from feedwatch.settings import Settings

@@ -15,7 +15,7 @@ import torch
 from torch.autograd import profiler as autograd_profiler
 
 from feedwatch.model.transfers import TransferSample
-from feedwatch.probe.profile_session import Recording
+from feedwatch.probe.profiling import Recording
 from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.analysis import analyse
 from feedwatch.probe.traces.kineto import KinetoEvent, from_events

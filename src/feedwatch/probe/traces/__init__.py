@@ -10,7 +10,7 @@ def read_trace(path: Path) -> TransferSample:
     """Any failure is a `TraceError` whose text is one line and names the file."""
     # Late: protobuf and numpy are not needed by those who only want to know what may be raised.
     from feedwatch.probe.traces.analysis import analyse
-    from feedwatch.probe.traces.kineto_json import read_kineto
+    from feedwatch.probe.traces.kineto import read_kineto
     from feedwatch.probe.traces.source import TraceSource
     from feedwatch.probe.traces.xspace import read_xspace
 

@@ -5,10 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
-from feedwatch.probe.traces.answers import problems_of
-from feedwatch.probe.traces.intervals import Column, Intervals, covered, intersection, shared, union
-from feedwatch.probe.traces.kinds import LARGE_BYTES, UNKNOWN
-from feedwatch.probe.traces.timeline import Copies, DeviceTimeline, Step, Timeline
+from feedwatch.probe.traces.timeline import (
+    LARGE_BYTES,
+    UNKNOWN,
+    Column,
+    Copies,
+    DeviceTimeline,
+    Intervals,
+    Step,
+    Timeline,
+    covered,
+    intersection,
+    shared,
+    union,
+)
 
 
 def analyse(timeline: Timeline) -> TransferSample:
@@ -25,7 +35,7 @@ def analyse(timeline: Timeline) -> TransferSample:
         input_wait_ns=waits.total if known_wait else None,
         input_wait_idle_ns=_wait_while_idle(waits, recorded) if known_wait and recorded else None,
         kind_inferred=timeline.kind_inferred,
-        problems=problems_of(timeline, steps),
+        problems=_problems(timeline, steps),
         step_wait_ns=wait_in_steps_ns if known_wait else None,
     )
 
@@ -123,3 +133,34 @@ def _columns(steps: Sequence[Step]) -> tuple[Column, Column]:
     starts = np.array([step.start_ns for step in steps], dtype=np.float64)
     ends = np.array([step.end_ns for step in steps], dtype=np.float64)
     return starts, ends
+
+
+def _problems(timeline: Timeline, steps: int) -> tuple[str, ...]:
+    """What the trace cannot answer. No copies, no steps and no device data are three different answers."""
+    found = [*_device_problems(timeline), *timeline.problems]
+    if not steps:
+        found.append("no steps: nothing in this trace marks the training steps, so there are no figures per step")
+    elif steps == 1:
+        found.append("one step only: figures per step are those of this step")
+    if not len(timeline.waits):
+        found.append("input wait unknown: the trace has no event of tf.data or of a DataLoader")
+    return tuple(found)
+
+
+def _device_problems(timeline: Timeline) -> list[str]:
+    recorded = [device for device in timeline.devices.values() if device.recorded]
+    said = "; ".join(timeline.errors)
+    if not recorded:
+        seen = f"{len(timeline.devices)} GPU(s) named, no event on any" if timeline.devices else "no GPU in the trace"
+        return [f"no device data: {said or seen}"]
+    found = [f"the profiler reported: {said}"] if said else []
+    empty = sorted(name for name, device in timeline.devices.items() if not device.recorded)
+    if empty:
+        found.append(f"no device data for {', '.join(empty)}")
+    if not any(len(device.h2d) for device in recorded):
+        found.append(
+            "copies unknown: here they run as kernels (copyBuffer) that do not say their direction"
+            if timeline.copies_as_kernels
+            else "no copies: the device was recorded, and no host-to-device copy took place"
+        )
+    return found

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedwatch.probe.traces.intervals import Spans, covered, intersection, shared, union
+from feedwatch.probe.traces.timeline import Spans, covered, intersection, shared, union
 
 pairs = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=25)
 

@@ -3,12 +3,12 @@ import json
 import lzma
 
 import pytest
-from probe_trace_builders import kineto_event, write_kineto
 
 from feedwatch.errors import TraceError
 from feedwatch.probe.traces import json_stream, read_trace, source
 from feedwatch.probe.traces.analysis import analyse
 from feedwatch.probe.traces.kineto import KinetoEvent, from_events
+from tests.unit.probe.traces.builders import kineto_event, write_kineto
 
 COPY = "Memcpy HtoD (Pinned -> Device)"
 NEXT = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

@@ -3,9 +3,7 @@ import pickle
 
 import pytest
 
-from feedwatch.probe.nvml import NvmlProbe
-from feedwatch.probe.nvml_device import visible_tokens
-from feedwatch.probe.pcie import link_gb_per_s
+from feedwatch.probe.nvml import Link, NvmlProbe, visible_tokens
 
 
 @pytest.mark.parametrize(
@@ -13,12 +11,12 @@ from feedwatch.probe.pcie import link_gb_per_s
     [(3, 16, 15.76), (4, 16, 31.5), (5, 8, 31.5), (1, 16, 4.0), (2, 1, 0.5)],
 )
 def test_the_link_carries_what_its_generation_and_width_say(generation, width, expected):
-    assert link_gb_per_s(generation, width) == pytest.approx(expected, rel=0.001)
+    assert Link(generation, width).gb_per_s == pytest.approx(expected, rel=0.001)
 
 
-@pytest.mark.parametrize(("generation", "width"), [(None, 16), (4, None), (99, 16), (4, 0)])
+@pytest.mark.parametrize(("generation", "width"), [(None, 16), (4, None), (99, 16), (4, 0), (4, -1)])
 def test_a_link_that_cannot_be_told_is_unknown(generation, width):
-    assert link_gb_per_s(generation, width) is None
+    assert Link(generation, width).gb_per_s is None
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 import pytest
-from probe_trace_builders import Ref, SpaceBuilder, gpu_space
 
 from feedwatch.errors import TraceError
 from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.analysis import analyse
 from feedwatch.probe.traces.xspace import read_xspace
+from tests.unit.probe.traces.builders import Ref, SpaceBuilder, gpu_space
 
 MB = 1_000_000
 

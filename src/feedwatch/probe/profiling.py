@@ -1,17 +1,31 @@
-"""Profiler windows during training: opened and closed on the training thread, read on another one."""
+"""Profiler windows during training: when to open one, opening and closing it on the training thread, reading it on
+another, and the fold of all of them.
+"""
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
 
 from feedwatch.guard import strict
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.model.facts import Transfers
-from feedwatch.model.transfers import TransferSample
-from feedwatch.probe.fold import fold_windows
-from feedwatch.probe.windows import MAX_BLIND_WINDOWS, WINDOW_STEPS, WindowPolicy, wanted
+from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.settings import ProfileChoice
 
+T = TypeVar("T")
+
+# Of the run's wall time, all windows together; the first one comes early and is paid off before the second.
+BUDGET_SHARE: Final = 0.005
+MAX_WINDOWS: Final = 50
+# A few: enough for a mean, little enough for a small trace.
+WINDOW_STEPS: Final = 5
+# Steps between warm-up and the first window; they also tell what a step costs without a profiler.
+STEPS_BEFORE_FIRST: Final = 4
+# Cheap windows are spread out as the run grows, so that 50 of them last for hours and not for its first minutes.
+SPREAD: Final = 1.2
+# A profiler that saw no device twice will not see it the third time.
+MAX_BLIND_WINDOWS: Final = 2
 # No window is opened while this many wait to be read: reading must never fall behind.
 MAX_PENDING: Final = 2
 NEVER: Final = 1 << 62
@@ -260,3 +274,152 @@ class ProfilerWindows:
         self._blind += 1
         if self._blind >= MAX_BLIND_WINDOWS:
             self._next_step = NEVER
+
+
+def wanted(choice: ProfileChoice, has_gpu: bool, rank: int) -> bool:
+    """`auto`: on when there is a GPU; never on other ranks than 0, which would only say the same again."""
+    return rank == 0 and (has_gpu if choice == "auto" else bool(choice))
+
+
+@dataclass(slots=True)
+class _Mark:
+    step: int
+    now_ns: int
+
+
+class WindowPolicy:
+    """When to record. It is given steps and times and reads no clock.
+
+    `next_step` is the only thing the hot path looks at: below it there is nothing to do.
+    """
+
+    def __init__(self, warmup_steps: int) -> None:
+        self.next_step = 0
+        self.windows = 0
+        self.cost_ns = 0
+        self._warmup_steps = warmup_steps
+        self._began: _Mark | None = None
+        self._steady: _Mark | None = None  # where steps without a profiler began to be counted
+        self._due_ns = 0
+
+    @property
+    def exhausted(self) -> bool:
+        return self.windows >= MAX_WINDOWS
+
+    def due(self, step: int, now_ns: int) -> bool:
+        """Ask at `next_step`; sets the next one when it is too early."""
+        if self._began is None:
+            self._began = _Mark(step, now_ns)
+            self.next_step = step + self._warmup_steps
+            return False
+        if self._steady is None:
+            self._steady = _Mark(step, now_ns)
+            self.next_step = step + STEPS_BEFORE_FIRST
+            return False
+        if now_ns < self._due_ns:
+            self.next_step = step + self._steps_in(self._due_ns - now_ns, step, now_ns)
+            return False
+        return True
+
+    def typical_step_ns(self, step: int, now_ns: int) -> float | None:
+        """Of the steps since the last window."""
+        if self._steady is None or step <= self._steady.step:
+            return None
+        return (now_ns - self._steady.now_ns) / (step - self._steady.step)
+
+    def closed(self, step: int, now_ns: int, cost_ns: int) -> None:
+        """A window ended. The next one is due when it, too, will have been paid off by the run's length."""
+        self.windows += 1
+        self.cost_ns += cost_ns
+        began_ns = self._began.now_ns if self._began is not None else now_ns
+        paid_off_ns = began_ns + int((self.cost_ns + cost_ns) / BUDGET_SHARE)
+        spread_ns = began_ns + int((now_ns - began_ns) * SPREAD)
+        self._due_ns = max(paid_off_ns, spread_ns)
+        self._steady = _Mark(step, now_ns)
+        self.next_step = step + STEPS_BEFORE_FIRST
+
+    def cost_share(self, now_ns: int) -> float | None:
+        if self._began is None or now_ns <= self._began.now_ns:
+            return None
+        return self.cost_ns / (now_ns - self._began.now_ns)
+
+    def _steps_in(self, duration_ns: int, step: int, now_ns: int) -> int:
+        step_ns = self.typical_step_ns(step, now_ns)
+        return max(1, int(duration_ns / step_ns)) if step_ns else 1
+
+
+def fold_windows(samples: Sequence[TransferSample]) -> Transfers | None:
+    """`device` is the one that got the most bytes: with DataParallel one GPU is fed for all the others."""
+    if not samples:
+        return None
+    sample = fold(samples)
+    fed = max(sample.devices.values(), key=lambda each: (each.copies.size_bytes, each.busy_ns), default=None)
+    return Transfers(sample.source, len(samples), sample, "" if fed is None else fed.name)
+
+
+def fold(samples: Sequence[TransferSample]) -> TransferSample:
+    steps = sum(sample.steps for sample in samples)
+    names = dict.fromkeys(name for sample in samples for name in sample.devices)
+    latest = samples[-1]
+    return TransferSample(
+        source=latest.source,
+        devices={name: _device([s.devices[name] for s in samples if name in s.devices]) for name in names},
+        steps=steps,
+        step_ns=_mean(samples, lambda sample: sample.step_ns, lambda sample: sample.steps),
+        input_wait_ns=_sum(sample.input_wait_ns for sample in samples),
+        input_wait_idle_ns=_sum(sample.input_wait_idle_ns for sample in samples),
+        kind_inferred=any(sample.kind_inferred for sample in samples),
+        problems=latest.problems,  # the first window may have been blind where later ones see
+        step_wait_ns=_sum(sample.step_wait_ns for sample in samples),
+    )
+
+
+def _device(parts: Sequence[DeviceTransfers]) -> DeviceTransfers:
+    steps = sum(part.steps for part in parts)
+    return DeviceTransfers(
+        name=parts[0].name,
+        copies=_totals(part.copies for part in parts),
+        by_kind=_by_kind(parts),
+        large=_totals(part.large for part in parts),
+        union_ns=sum(part.union_ns for part in parts),
+        hidden_ns=sum(part.hidden_ns for part in parts),
+        busy_ns=sum(part.busy_ns for part in parts),
+        idle_share=_mean(parts, lambda part: part.idle_share, lambda part: part.steps * (part.step_ns or 0.0)),
+        kernels=sum(part.kernels for part in parts),
+        kernel_ns=sum(part.kernel_ns for part in parts),
+        steps=steps,
+        step_ns=_mean(parts, lambda part: part.step_ns, _steps),
+        busy_per_step_ns=_mean(parts, lambda part: part.busy_per_step_ns, _steps),
+        exposed_per_step_ns=_mean(parts, lambda part: part.exposed_per_step_ns, _steps),
+        bytes_per_step=_mean(parts, lambda part: part.bytes_per_step, _steps),
+        to_host=_totals(part.to_host for part in parts if part.to_host is not None),
+    )
+
+
+def _steps(part: DeviceTransfers) -> float:
+    return part.steps
+
+
+def _by_kind(parts: Sequence[DeviceTransfers]) -> dict[str, CopyTotals]:
+    kinds = sorted({kind for part in parts for kind in part.by_kind})
+    return {kind: _totals(part.by_kind[kind] for part in parts if kind in part.by_kind) for kind in kinds}
+
+
+def _totals(parts: Iterable[CopyTotals]) -> CopyTotals:
+    known = list(parts)
+    return CopyTotals(
+        sum(part.count for part in known),
+        sum(part.size_bytes for part in known),
+        sum(part.time_ns for part in known),
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _mean(parts: Sequence[T], value: Callable[[T], float | None], weight: Callable[[T], float]) -> float | None:
+    known = [(weight(part), found) for part in parts if (found := value(part)) is not None]
+    total = sum(weight for weight, _ in known)
+    return sum(weight * found for weight, found in known) / total if total > 0 else None

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from feedwatch.probe.traces.xspace_messages import xspace_class
+from feedwatch.probe.traces.xspace_schema import xspace_class
 
 US_PS = 1_000_000
 

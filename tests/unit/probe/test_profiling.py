@@ -1,9 +1,16 @@
 import pytest
 
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
-from feedwatch.probe.fold import fold_windows
-from feedwatch.probe.profile_session import NEVER, ProfilerBusyError, ProfilerWindows
-from feedwatch.probe.windows import BUDGET_SHARE, MAX_WINDOWS, WINDOW_STEPS, wanted
+from feedwatch.probe.profiling import (
+    BUDGET_SHARE,
+    MAX_WINDOWS,
+    NEVER,
+    WINDOW_STEPS,
+    ProfilerBusyError,
+    ProfilerWindows,
+    fold_windows,
+    wanted,
+)
 
 MS = 1_000_000
 

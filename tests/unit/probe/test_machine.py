@@ -1,0 +1,160 @@
+"""CPU use, as the rules see it: of the time in which training steps. Which GPU is asked. One sample of the host."""
+
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from feedwatch.measure.clock import SYSTEM_CLOCK
+from feedwatch.model.facts import HostFacts
+from feedwatch.probe import machine as room
+from feedwatch.probe.machine import RECENT_SAMPLES, SAMPLE_SECONDS, HostProbe, Machine, _CpuSeconds
+from tests.fakes.clock import FakeClock
+from tests.fakes.values import run_facts
+
+
+class Samples:
+    """In place of the probe: one CPU figure after the other."""
+
+    def __init__(self, *used):
+        self._left = list(used)
+
+    def sample(self):
+        return HostFacts(cpu_budget=4.0, cpu_used=self._left.pop(0), machine_cpu_share=0.5)
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+def machine(clock, *used):
+    made = Machine(run_facts(), lambda _: None, clock)
+    made._host = Samples(*used)
+    made.start()
+    return made
+
+
+def next_sample(made, clock, *, paused=False):
+    clock.advance_ms(1000 * SAMPLE_SECONDS + 100)
+    made.paused = paused
+    return made.read()["host"]
+
+
+def test_a_pause_between_epochs_does_not_dilute_the_use(clock):
+    made = machine(clock, None, 3.9, 0.2, 3.7)
+    assert next_sample(made, clock).cpu_used == pytest.approx(3.9)
+    assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(3.9)
+    assert next_sample(made, clock).cpu_used == pytest.approx(3.8)
+
+
+def test_where_every_sample_holds_a_pause_their_mean_is_what_is_known(clock):
+    made = machine(clock, None, 3.0, 1.0)
+    assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(3.0)
+    assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(2.0)
+
+
+def test_the_first_sample_holds_the_tracing_and_speaks_only_where_there_is_no_other(clock):
+    made = machine(clock, None, 1.0, 3.0)
+    clock.advance_ms(1000)
+    assert made.read()["host"].cpu_used == pytest.approx(1.0)
+    assert next_sample(made, clock).cpu_used == pytest.approx(3.0)
+
+
+def test_use_follows_a_run_that_changes(clock):
+    made = machine(clock, None, *[1.0] * RECENT_SAMPLES, *[3.0] * RECENT_SAMPLES)
+    for _ in range(2 * RECENT_SAMPLES):
+        latest = next_sample(made, clock)
+    assert latest.cpu_used == pytest.approx(3.0)
+
+
+def test_unknown_use_stays_unknown(clock):
+    made = machine(clock, None, None)
+    assert next_sample(made, clock).cpu_used is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "number"), [("cuda:0 (NVIDIA A10G)", 0), ("cuda:3 (NVIDIA A10G)", 3), ("/device:GPU:1", 1), ("cuda", 0)]
+)
+def test_the_gpu_that_is_asked_is_the_one_the_framework_shows(clock, shown, number):
+    made = Machine(run_facts(device=shown, device_kind="cuda", device_id="GPU-1234"), lambda _: None, clock)
+    assert (made._nvml._number, made._nvml._gpu_id) == (number, "GPU-1234")
+
+
+@pytest.mark.parametrize("kind", ["cpu", "rocm", "mps", "xpu", "tpu"])
+def test_without_an_nvidia_gpu_nothing_is_asked_of_nvml(clock, kind):
+    assert Machine(run_facts(device_kind=kind), lambda _: None, clock)._nvml is None
+
+
+def test_the_first_sample_knows_no_use_but_knows_the_budget():
+    facts = HostProbe(SYSTEM_CLOCK).sample()
+    assert facts.cpu_used is None
+    assert facts.machine_cpu_share is None
+    assert facts.cpu_budget is not None
+    assert facts.ram_available_gb > 0
+
+
+def test_cpu_use_is_cpu_seconds_over_wall_seconds(monkeypatch, clock):
+    probe = HostProbe(clock)
+    seconds = iter([15.0, 18.0])
+    monkeypatch.setattr(probe, "_family_cpu_s", lambda: next(seconds))
+    probe.sample()
+    clock.advance_ms(2000)
+    assert probe.sample().cpu_used == pytest.approx(1.5)
+
+
+def test_a_worker_that_began_and_ended_between_two_samples_is_counted(clock):
+    probe = HostProbe(clock)
+    probe.sample()
+    burns = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-c", burns], check=True)
+    clock.advance_ms(1000)
+    assert probe.sample().cpu_used >= 0.28
+
+
+def test_cpu_time_that_went_away_with_its_process_is_unknown(monkeypatch, clock):
+    probe = HostProbe(clock)
+    seconds = iter([500.0, 70.0])
+    monkeypatch.setattr(probe, "_family_cpu_s", lambda: next(seconds))
+    probe.sample()
+    clock.advance_ms(1000)
+    assert probe.sample().cpu_used is None
+
+
+def test_machine_share_and_iowait_come_from_the_difference(monkeypatch):
+    counts = iter([_CpuSeconds(100.0, 50.0, 1.0), _CpuSeconds(110.0, 56.0, 2.0)])
+    monkeypatch.setattr(room, "_machine_cpu_seconds", lambda: next(counts))
+    probe = HostProbe(SYSTEM_CLOCK)
+    probe.sample()
+    facts = probe.sample()
+    assert facts.machine_cpu_share == pytest.approx(0.6)
+    assert facts.iowait_share == pytest.approx(0.1)
+
+
+def test_a_system_without_an_iowait_count_says_unknown(monkeypatch):
+    counts = iter([_CpuSeconds(100.0, 50.0, None), _CpuSeconds(110.0, 56.0, None)])
+    monkeypatch.setattr(room, "_machine_cpu_seconds", lambda: next(counts))
+    probe = HostProbe(SYSTEM_CLOCK)
+    probe.sample()
+    facts = probe.sample()
+    assert facts.iowait_share is None
+    assert facts.machine_cpu_share == pytest.approx(0.6)
+
+
+def test_a_clock_that_stands_still_gives_unknown(clock):
+    probe = HostProbe(clock)
+    probe.sample()
+    assert probe.sample().cpu_used is None
+
+
+def test_a_vanished_process_gives_unknown_parts_not_an_error(monkeypatch):
+    probe = HostProbe(SYSTEM_CLOCK)
+
+    def gone(*_args, **_kwargs):
+        raise psutil.NoSuchProcess(1)
+
+    monkeypatch.setattr(probe._process, "children", gone)
+    monkeypatch.setattr(probe._process, "cpu_times", gone)
+    probe.sample()
+    assert probe.sample().cpu_used is None
