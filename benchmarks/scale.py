@@ -25,7 +25,8 @@ from feedwatch.hooks.torch.workers import (
     fold_workers,
 )
 from feedwatch.measure.clock import SYSTEM_CLOCK
-from feedwatch.measure.recorder import MAX_SLICE_STEPS, Slice, StepRecorder
+from feedwatch.measure.recorder import MAX_SLICE_STEPS, StepRecorder
+from feedwatch.measure.window import Piece
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import StepRecord
@@ -60,13 +61,13 @@ def steps(count: int) -> dict[str, Any]:
         before_mb = 0.0
         for number in range(max(1, count // at_once)):
             # One slice's records again and again: making ten million tuples would only measure Python.
-            desk.digest(Slice(records, [], float(number), number * 10**9, 0), facts, 0)
+            desk.digest(Piece(records, [], float(number), number * 10**9, 0), facts, 0)
             if number == 0:
                 before_mb, began_s = _rss_mb(), time.perf_counter()
         assert began_s is not None
         took_s, slices = time.perf_counter() - began_s, max(1, count // at_once - 1)
         desk.status = Status.FINISHED
-        desk.digest(Slice([], [], 1e9, 10**18, 0), facts, 0)
+        desk.digest(Piece([], [], 1e9, 10**18, 0), facts, 0)
         size = (Path(directory) / REPORT_FILE).stat().st_size
     return {
         "steps": count,
@@ -136,7 +137,7 @@ def _whole_report() -> Report:
     with tempfile.TemporaryDirectory() as directory:
         desk, facts = Desk([], Path(directory), SYSTEM_CLOCK), Facts(run=RUN)
         for number in range(400):
-            desk.digest(Slice(_records(number * 200, 200), [], float(number), number * 10**9, 0), facts, 0)
+            desk.digest(Piece(_records(number * 200, 200), [], float(number), number * 10**9, 0), facts, 0)
         assert desk.latest is not None
         return desk.latest
 

@@ -10,8 +10,8 @@ from feedwatch.diagnose.judge import judge
 from feedwatch.diagnose.shares import with_sampled_copies
 from feedwatch.guard import Guard
 from feedwatch.measure.clock import Clock
-from feedwatch.measure.course import Course
-from feedwatch.measure.recorder import Slice
+from feedwatch.measure.run_so_far import RunSoFar
+from feedwatch.measure.window import Piece
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import Window
@@ -35,14 +35,14 @@ class Desk:
         self.own_ns_per_step: float | None = None  # on the training thread, as the hook says
         self.own_cpu_ns = 0  # on the sink's thread, while training ran
         self.tracing_ms: float | None = None
-        self._course = Course()
+        self._course = RunSoFar()
         self._directory = directory
         self._outputs = [(output, Guard(f"writing to {type(output).__name__}")) for output in outputs]
         self._file_guard = Guard("writing report.json")
         self._reported_s = 0.0
         self._written_bound: str | None = None
 
-    def digest(self, piece: Slice, facts: Facts, dropped_windows: int) -> None:
+    def digest(self, piece: Piece, facts: Facts, dropped_windows: int) -> None:
         folded = self._course.add(piece)
         window = None if folded is None else with_sampled_copies(folded, facts)
         report = self._report(facts, dropped_windows, piece.ended_s)
@@ -75,11 +75,11 @@ class Desk:
             )
         )
 
-    def _write(self, report: Report, window: Window | None, piece: Slice) -> None:
+    def _write(self, report: Report, window: Window | None, piece: Piece) -> None:
         step = report.series.step[-1] if report.series.step else 0
         ending = report.status is not Status.RUNNING
         changed = report.verdict.bound.value != self._written_bound
-        due = ending or changed or piece.ended_s - self._reported_s >= REPORT_SECONDS or bool(piece.marks)
+        due = ending or changed or piece.ended_s - self._reported_s >= REPORT_SECONDS or bool(piece.epochs)
         shown = self._beside_other_ranks(report) if due else report
         for output, guard in self._outputs:
             if window is not None:

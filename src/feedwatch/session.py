@@ -24,7 +24,8 @@ from typing import Any, Final
 from feedwatch.desk import Desk
 from feedwatch.guard import Guard, warn_once
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
-from feedwatch.measure.recorder import Slice, StepRecorder
+from feedwatch.measure.recorder import StepRecorder
+from feedwatch.measure.window import Piece
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
 from feedwatch.probe.machine import Machine
@@ -51,7 +52,7 @@ class Session:
         self._closed = False
         self.ends: Callable[[Status], None] | None = None  # how the hook ends a run whose script is ending
         self._machine = Machine(facts.run, self.note, clock)
-        self._sink: Sink[Slice] = Sink(self._digest, Guard("the report writer", self.note))
+        self._sink: Sink[Piece] = Sink(self._digest, Guard("the report writer", self.note))
         self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
         known = Guard("the machine's figures", self.note).run(self._machine.start)
         self.update(**(known or {}))
@@ -128,7 +129,7 @@ class Session:
         self.recorder.hand_over()
         self._desk.status = status
         # An empty slice is the end mark: the last digest sees the final status.
-        self._sink.put(Slice([], [], self._desk.clock.wall_s(), self._desk.clock.now_ns(), self.recorder.dropped))
+        self._sink.put(Piece([], [], self._desk.clock.wall_s(), self._desk.clock.now_ns(), self.recorder.dropped))
         if not self._sink.close(seconds):
             self.warn("the last report was not written in time: the disk is slow")
         self._machine.stop()
@@ -137,7 +138,7 @@ class Session:
 
     # -- the sink's thread -----------------------------------------------------------------------
 
-    def _digest(self, piece: Slice) -> None:
+    def _digest(self, piece: Piece) -> None:
         began_ns = time.thread_time_ns()
         self._machine.paused |= bool(piece.gaps)
         for guard, reader in self._readers:

@@ -3,9 +3,10 @@
 from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
 from feedwatch.diagnose.judge import judge
-from feedwatch.measure.course import Course
-from feedwatch.measure.recorder import EpochGap, Slice
+from feedwatch.measure.run_so_far import RunSoFar
+from feedwatch.measure.window import Piece
 from feedwatch.model.report import Report, Status
+from feedwatch.model.steps import EpochGap
 from feedwatch.report.assemble import Ingredients, OwnCost, assemble
 from tests.fakes.values import facts, record, run_facts
 
@@ -13,10 +14,10 @@ LITTLE = OwnCost(9000.0, 1000, 0)
 
 
 def course(steps=40, slices=4, **phases):
-    made = Course()
+    made = RunSoFar()
     for index in range(slices):
         records = [record(index * steps + step + 1, **phases) for step in range(steps)]
-        made.add(Slice(records, [EpochGap(index * steps, 5_000_000)], 100.0 + index, index * 10**9, 0))
+        made.add(Piece(records, [EpochGap(index * steps, 5_000_000)], 100.0 + index, index * 10**9, 0))
     return made
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from feedwatch.guard import FeedwatchWarning
-from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.pipeline import PipelineFacts, Stage
 from feedwatch.model.report import Status
+from feedwatch.model.steps import EpochGap
 from feedwatch.model.verdict import Bound
 from feedwatch.report.event_output import own_run
 from feedwatch.report.load import load_run

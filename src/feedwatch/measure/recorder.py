@@ -1,35 +1,16 @@
 """The training thread's side: step records are collected and handed over once per window, without waiting."""
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from feedwatch.measure.clock import Clock
-from feedwatch.model.steps import StepKind, StepRecord
+from feedwatch.measure.window import Piece
+from feedwatch.model.steps import EpochGap, StepKind, StepRecord
 
 # Memory stays bounded even at a microsecond per step: a slice never holds more records than this.
 MAX_SLICE_STEPS: Final = 4096
 # Fewer steps than this have no median worth showing.
 MIN_SLICE_STEPS: Final = 4
-
-
-class EpochGap(NamedTuple):
-    """Between the last step of one epoch and the first step of the next."""
-
-    step: int
-    wall_ns: int  # less validation
-    loader_start_ns: int | None = None  # iter(loader): starting workers
-    validation_ns: int | None = None
-
-
-class Slice(NamedTuple):
-    """What the training thread hands over."""
-
-    records: list[StepRecord]
-    gaps: list[EpochGap]
-    ended_s: float
-    ended_ns: int
-    dropped: int  # marks and steps lost so far
-    marks: tuple[tuple[int, str], ...] = ()  # (step, label): the epochs
 
 
 class StepRecorder:
@@ -49,7 +30,7 @@ class StepRecorder:
         "min_steps",
     )
 
-    def __init__(self, clock: Clock, put: Callable[[Slice], None], window_seconds: float, warmup_steps: int) -> None:
+    def __init__(self, clock: Clock, put: Callable[[Piece], None], window_seconds: float, warmup_steps: int) -> None:
         self._clock = clock
         self._put = put
         self._window_ns = int(window_seconds * 1e9)
@@ -91,7 +72,7 @@ class StepRecorder:
         gaps, self._gaps = self._gaps, []
         marks, self._marks = tuple(self._marks), []
         self._window_wall_ns = 0
-        self._put(Slice(records, gaps, self._clock.wall_s(), self._clock.now_ns(), self.dropped, marks))
+        self._put(Piece(records, gaps, self._clock.wall_s(), self._clock.now_ns(), self.dropped, marks))
 
     def _apart(self, record: StepRecord) -> StepRecord:
         if self._warmup_left > 0:

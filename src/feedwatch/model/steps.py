@@ -42,6 +42,22 @@ class StepRecord(NamedTuple):
         return max(0, self.wall_ns - claimed)
 
 
+class EpochGap(NamedTuple):
+    """Between the last step of one epoch and the first step of the next."""
+
+    step: int
+    wall_ns: int  # less validation
+    loader_start_ns: int | None = None  # iter(loader): starting workers
+    validation_ns: int | None = None  # since the gap before
+
+
+class EpochMark(NamedTuple):
+    """An epoch begins."""
+
+    epoch: int
+    step: int | None  # steps done so far
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseTime:
     """One phase over the steps of a window (or of a whole run)."""

@@ -5,8 +5,9 @@ import os
 import psutil
 import pytest
 
-from feedwatch.measure.course import Course
-from feedwatch.measure.recorder import MAX_SLICE_STEPS, Slice, StepRecorder
+from feedwatch.measure.recorder import MAX_SLICE_STEPS, StepRecorder
+from feedwatch.measure.run_so_far import RunSoFar
+from feedwatch.measure.window import Piece
 from feedwatch.model.steps import StepRecord
 from tests.fakes.clock import FakeClock
 
@@ -23,14 +24,14 @@ def _records(first: int) -> list[StepRecord]:
 @pytest.mark.slow
 def test_ten_million_steps_grow_memory_by_less_than_8_mb():
     """The records of one slice are fed again and again: making ten million tuples would only test Python."""
-    course, process = Course(), psutil.Process(os.getpid())
+    course, process = RunSoFar(), psutil.Process(os.getpid())
     records = _records(0)
     slices = TEN_MILLION // MAX_SLICE_STEPS
     for index in range(450):  # until every bounded structure is full, the history of 400 points included
-        course.add(Slice(records, [], float(index), index * 10**9, 0))
+        course.add(Piece(records, [], float(index), index * 10**9, 0))
     before_bytes = process.memory_info().rss
     for index in range(450, slices + 1):
-        course.add(Slice(records, [], float(index), index * 10**9, 0))
+        course.add(Piece(records, [], float(index), index * 10**9, 0))
     assert process.memory_info().rss - before_bytes < 8_000_000
     assert course.counts.measured >= TEN_MILLION
     assert len(course.history.series().step) <= 400

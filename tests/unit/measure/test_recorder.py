@@ -1,7 +1,7 @@
 import pytest
 
-from feedwatch.measure.recorder import MAX_SLICE_STEPS, EpochGap, StepRecorder
-from feedwatch.model.steps import StepKind
+from feedwatch.measure.recorder import MAX_SLICE_STEPS, StepRecorder
+from feedwatch.model.steps import EpochGap, StepKind
 from tests.fakes.clock import FakeClock
 from tests.fakes.values import record
 
@@ -71,7 +71,7 @@ def test_gaps_and_epoch_marks_travel_with_the_window(slices):
     watched.epoch_begin(1, 10)
     watched.hand_over()
     assert slices[0].gaps == [EpochGap(10, 5, None)]
-    assert slices[0].marks == ((0, "epoch 1"), (10, "epoch 2"))
+    assert slices[0].epochs == ((0, "epoch 1"), (10, "epoch 2"))
 
 
 def test_nothing_measured_hands_nothing_over(slices):

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from feedwatch.measure.recorder import EpochGap
-from feedwatch.model.steps import StepRecord
+from feedwatch.model.steps import EpochGap, StepRecord
 
 
 class Call(NamedTuple):

@@ -11,8 +11,7 @@ from feedwatch.hooks.keras.attribution import Execution, Fetch, device_record, h
 from feedwatch.hooks.keras.entries import Call, Entry, Epoch, EpochMark, Item, Pause
 from feedwatch.hooks.keras.fetch_columns import FetchColumns, no_fetches
 from feedwatch.hooks.keras.usual_calls import LEAST_CALLS, usual_records
-from feedwatch.measure.recorder import EpochGap
-from feedwatch.model.steps import StepKind, StepRecord
+from feedwatch.model.steps import EpochGap, StepKind, StepRecord
 
 # Far above what is pending between two drains; beyond it the oldest marks go, counted.
 MAX_PENDING: Final = 8192

@@ -13,9 +13,8 @@ from feedwatch.hooks.keras.own_cost import SAMPLE_MASK, OwnCost
 from feedwatch.hooks.keras.retraces import Retraces
 from feedwatch.hooks.keras.timeline import Timeline
 from feedwatch.hooks.undo import Undo
-from feedwatch.measure.recorder import EpochGap
 from feedwatch.model.report import Report, Status
-from feedwatch.model.steps import StepRecord
+from feedwatch.model.steps import EpochGap, StepRecord
 from feedwatch.session import Session
 
 if TYPE_CHECKING:

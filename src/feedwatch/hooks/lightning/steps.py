@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 from feedwatch.hooks.lightning.categories import COMPUTE, H2D, INPUT, LOADER_START, NAMES, OTHER, VALIDATION
 from feedwatch.measure.ledger import Ledger
-from feedwatch.measure.recorder import EpochGap, StepRecorder
-from feedwatch.model.steps import StepRecord
+from feedwatch.measure.recorder import StepRecorder
+from feedwatch.model.steps import EpochGap, StepRecord
 
 # Looked at more closely: the loader's queue, CPU time of the fetch. A prime, so that the sampled steps do not
 # meet the same worker again and again.

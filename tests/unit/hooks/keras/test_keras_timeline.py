@@ -11,8 +11,7 @@ from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.entries import EpochMark
 from feedwatch.hooks.keras.fetch_columns import FetchColumns
 from feedwatch.hooks.keras.timeline import Timeline
-from feedwatch.measure.recorder import EpochGap
-from feedwatch.model.steps import StepKind, StepRecord
+from feedwatch.model.steps import EpochGap, StepKind, StepRecord
 
 MS = 1_000_000
 

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from feedwatch.measure.columns import Columns, columns
-from feedwatch.measure.fold import fold
-from feedwatch.measure.history import History
-from feedwatch.measure.recorder import EpochGap, Slice
 from feedwatch.measure.sketch import Sketch
+from feedwatch.measure.window import Columns, Piece, columns, fold
+from feedwatch.model.report import Mark, SeriesSection
 from feedwatch.model.steps import (
     COMPUTE,
     H2D,
@@ -18,6 +16,7 @@ from feedwatch.model.steps import (
     Clumps,
     Counts,
     EpochBoundaries,
+    EpochGap,
     PhaseTime,
     Startup,
     StepKind,
@@ -26,6 +25,9 @@ from feedwatch.model.steps import (
 
 # The monotonic clock stops while a machine sleeps, the wall clock does not: more than this apart is a suspend.
 SUSPEND_NS: Final = 2_000_000_000
+# The curve that a report shows: when it has more points than this, neighbours are merged.
+MAX_POINTS: Final = 400
+MAX_MARKS: Final = 60
 
 
 @dataclass(slots=True)
@@ -47,8 +49,8 @@ class _Total:
         return PhaseTime(self.sketch.total, self.sketch.quantile(0.5) or 0.0, self.sketch.quantile(0.95) or 0.0)
 
 
-class Course:
-    """Feed it slices; ask it for the window just folded and for the run as one window."""
+class RunSoFar:
+    """Feed it the pieces of windows; ask it for the window just folded and for the run as one window."""
 
     def __init__(self) -> None:
         self.history = History()
@@ -66,9 +68,9 @@ class Course:
         self._gap_ns, self._loader_start_ns, self._first_fetch_ns = Sketch(), Sketch(), Sketch()
         self._wall_ns = 0  # steps of every kind and gaps: what an epoch boundary is a share of
 
-    def add(self, piece: Slice) -> Window | None:
+    def add(self, piece: Piece) -> Window | None:
         """The window of this slice, or None when it held no step."""
-        for step, label in piece.marks:
+        for step, label in piece.epochs:
             self.history.mark(step, label)
         for gap in piece.gaps:
             self._add_gap(gap)
@@ -123,7 +125,7 @@ class Course:
             first_fetch_ms=_ms(first.total / first.count if first.count else None),
         )
 
-    def _add_mixed(self, piece: Slice, steps: Columns) -> Window:
+    def _add_mixed(self, piece: Piece, steps: Columns) -> Window:
         """Warm-up and the first steps of epochs are in the history, but not in the window."""
         for record in piece.records:
             if record.kind is StepKind.EPOCH_FIRST and record.input_wait_ns is not None:
@@ -133,7 +135,7 @@ class Course:
             return fold(steps, piece.ended_s, ("warm-up",))
         return self._add_window(piece, columns(steady))
 
-    def _add_window(self, piece: Slice, steady: Columns) -> Window:
+    def _add_window(self, piece: Piece, steady: Columns) -> Window:
         window = fold(steady, piece.ended_s, self._suspended(piece))
         if window.trusted:
             self._add_trusted(steady, window)
@@ -175,7 +177,7 @@ class Course:
             wall_s=self._wall_ns / 1e9,
         )
 
-    def _suspended(self, piece: Slice) -> tuple[str, ...]:
+    def _suspended(self, piece: Piece) -> tuple[str, ...]:
         before, self._last_clocks = self._last_clocks, (piece.ended_s, piece.ended_ns)
         if before is None:
             return ()
@@ -198,3 +200,92 @@ def _plus(total: int | None, more: int | None) -> int | None:
 
 def _ms(value_ns: float | None) -> float | None:
     return None if value_ns is None else value_ns / 1e6
+
+
+@dataclass(slots=True)
+class _Point:
+    step: int
+    steps: int
+    pieces: int
+    input_wait_ns: int | None
+    h2d_ns: int | None
+    compute_ns: int | None
+    other_ns: int | None
+
+    def merge(self, later: "_Point") -> None:
+        self.step = later.step
+        self.steps += later.steps
+        self.pieces += later.pieces
+        self.input_wait_ns = _sum(self.input_wait_ns, later.input_wait_ns)
+        self.h2d_ns = _sum(self.h2d_ns, later.h2d_ns)
+        self.compute_ns = _sum(self.compute_ns, later.compute_ns)
+        self.other_ns = _sum(self.other_ns, later.other_ns)
+
+
+class History:
+    """The course of the run in at most 400 points."""
+
+    def __init__(self) -> None:
+        self._points: list[_Point] = []
+        self._marks: list[Mark] = []
+        self._pieces_per_point = 1
+
+    def add(self, steps: Columns) -> None:
+        point = _point(steps)
+        last = self._points[-1] if self._points else None
+        if last is not None and last.pieces < self._pieces_per_point:
+            last.merge(point)
+            return
+        self._points.append(point)
+        if len(self._points) > MAX_POINTS:
+            self._halve()
+
+    def mark(self, step: int, label: str) -> None:
+        self._marks.append(Mark(step, label))
+        if len(self._marks) > MAX_MARKS:
+            self._marks = self._marks[::2]
+
+    def series(self) -> SeriesSection:
+        points = self._points
+        return SeriesSection(
+            step=tuple(point.step for point in points),
+            input_wait=tuple(_mean_ms(point.input_wait_ns, point.steps) for point in points),
+            h2d=tuple(_mean_ms(point.h2d_ns, point.steps) for point in points),
+            compute=tuple(_mean_ms(point.compute_ns, point.steps) for point in points),
+            other=tuple(_mean_ms(point.other_ns, point.steps) for point in points),
+            marks=tuple(self._marks),
+        )
+
+    def _halve(self) -> None:
+        merged: list[_Point] = []
+        for index, point in enumerate(self._points):
+            if index % 2:
+                merged[-1].merge(point)
+            else:
+                merged.append(point)
+        self._points = merged
+        self._pieces_per_point *= 2
+
+
+def _point(steps: Columns) -> _Point:
+    return _Point(
+        step=steps.step[-1],
+        steps=len(steps),
+        pieces=1,
+        input_wait_ns=_total(steps.input_wait_ns),
+        h2d_ns=_total(steps.h2d_ns),
+        compute_ns=_total(steps.compute_ns),
+        other_ns=_total(steps.other_ns),
+    )
+
+
+def _total(values_ns: Sequence[int] | None) -> int | None:
+    return None if values_ns is None else sum(values_ns)
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+def _mean_ms(total_ns: int | None, steps: int) -> float | None:
+    return None if total_ns is None or not steps else round(total_ns / steps / 1e6, 4)

@@ -1,15 +1,14 @@
 import pytest
 
-from feedwatch.measure.course import Course
-from feedwatch.measure.history import MAX_POINTS
-from feedwatch.measure.recorder import EpochGap, Slice
-from feedwatch.model.steps import StepKind
+from feedwatch.measure.run_so_far import MAX_POINTS, RunSoFar
+from feedwatch.measure.window import Piece
+from feedwatch.model.steps import EpochGap, StepKind
 from tests.fakes.values import record
 
 
 def piece(records, second=1.0, gaps=(), dropped=0, mono_second=None, marks=()):
     mono = second if mono_second is None else mono_second
-    return Slice(list(records), list(gaps), second, round(mono * 1e9), dropped, marks)
+    return Piece(list(records), list(gaps), second, round(mono * 1e9), dropped, marks)
 
 
 def steady(count=10, first=0, **more):
@@ -17,7 +16,7 @@ def steady(count=10, first=0, **more):
 
 
 def test_the_phases_of_a_run_add_up_to_its_wall_time():
-    course = Course()
+    course = RunSoFar()
     course.add(piece(steady(wall_ms=10, wait_ms=4, h2d_ms=1, compute_ms=3)))
     run = course.run()
     assert sum(time.total_ns for time in run.phases.values()) == run.wall_ns == 100_000_000
@@ -25,21 +24,21 @@ def test_the_phases_of_a_run_add_up_to_its_wall_time():
 
 
 def test_medians_of_the_run_are_within_two_percent():
-    course = Course()
+    course = RunSoFar()
     course.add(piece(steady(100, wall_ms=12.34, wait_ms=5.67)))
     assert course.run().step.median_ns == pytest.approx(12_340_000, rel=0.02)
     assert course.run().phases["input_wait"].median_ns == pytest.approx(5_670_000, rel=0.02)
 
 
 def test_an_unmeasured_phase_stays_unknown_even_if_one_window_knew_it():
-    course = Course()
+    course = RunSoFar()
     course.add(piece(steady(h2d_ms=1)))
     course.add(piece(steady(first=10, h2d_ms=None), second=2))
     assert course.run().phases["h2d"] is None
 
 
 def test_warmup_is_left_out_and_counted():
-    course = Course()
+    course = RunSoFar()
     slow = [record(0, wall_ms=900, wait_ms=0, compute_ms=900, kind=StepKind.WARMUP)]
     window = course.add(piece([*slow, *steady(9, first=1)]))
     assert course.counts.warmup == 1
@@ -49,12 +48,12 @@ def test_warmup_is_left_out_and_counted():
 
 
 def test_a_window_of_nothing_but_warmup_is_not_trusted():
-    window = Course().add(piece([record(0, kind=StepKind.WARMUP)]))
+    window = RunSoFar().add(piece([record(0, kind=StepKind.WARMUP)]))
     assert window.distrust == ("warm-up",)
 
 
 def test_a_suspended_machine_makes_a_window_untrusted():
-    course = Course()
+    course = RunSoFar()
     course.add(piece(steady(), second=1.0))
     window = course.add(piece(steady(first=10), second=3600.0, mono_second=2.0))
     assert not window.trusted
@@ -63,7 +62,7 @@ def test_a_suspended_machine_makes_a_window_untrusted():
 
 
 def test_epoch_boundaries_are_the_gap_plus_the_excess_of_the_first_fetch():
-    course = Course()
+    course = RunSoFar()
     first = record(10, wall_ms=300, wait_ms=204, kind=StepKind.EPOCH_FIRST)
     gap = EpochGap(step=10, wall_ns=50_000_000, loader_start_ns=40_000_000)
     course.add(piece([*steady(10, wait_ms=4), first], gaps=[gap]))
@@ -75,20 +74,20 @@ def test_epoch_boundaries_are_the_gap_plus_the_excess_of_the_first_fetch():
 
 
 def test_a_run_without_epoch_boundaries_has_none_not_zero():
-    course = Course()
+    course = RunSoFar()
     course.add(piece(steady()))
     assert course.boundaries().median_ms is None
     assert course.boundaries().count == 0
 
 
 def test_samples_are_unknown_when_one_step_did_not_know_them():
-    course = Course()
+    course = RunSoFar()
     course.add(piece([record(0, samples=8), record(1, samples=None)]))
     assert course.counts.samples is None
 
 
 def test_stalls_are_counted_and_the_longest_is_kept():
-    course = Course()
+    course = RunSoFar()
     waits = [0.1, 0.1, 8, 8, 8, 0.1, 0.1, 0.1, 0.1, 8]
     course.add(piece([record(i, wall_ms=10, wait_ms=wait, compute_ms=1) for i, wait in enumerate(waits)]))
     clumps = course.run().clumps
@@ -96,7 +95,7 @@ def test_stalls_are_counted_and_the_longest_is_kept():
 
 
 def test_the_series_keeps_at_most_400_points_and_the_last_step():
-    course = Course()
+    course = RunSoFar()
     for index in range(2000):
         course.add(piece([record(index + 1, wait_ms=index % 3)], second=index))
     series = course.history.series()
@@ -107,7 +106,7 @@ def test_the_series_keeps_at_most_400_points_and_the_last_step():
 
 
 def test_epoch_marks_stay_few():
-    course = Course()
+    course = RunSoFar()
     for epoch in range(500):
         course.add(piece([], marks=((epoch, f"epoch {epoch}"),)))
     assert len(course.history.series().marks) <= 60
