@@ -1,14 +1,14 @@
-"""One run, and the only wiring: hooks feed it, the sink's thread digests, outputs are written.
+"""One run, the training thread's half: open it, tell it facts, hand over marks, close it.
 
-A hook does this, all of it on the training thread:
+A hook is given a `WatchedRun` (hooks/run.py), which owns one of these:
 
-    session = Session.open(run_facts, settings, outputs, directory)   # in the first begin hook, never in __init__
-    session.update(pipeline=..., batch=..., callbacks=...)             # any part of Facts, whenever it is known
-    session.each_window("tf.data model", read_stages)                  # runs on the sink's thread, once per window
-    session.recorder.epoch_begin(epoch, step)
-    session.recorder.add(StepRecord(...))                              # once per finished step
-    session.recorder.gap(EpochGap(...))                                # between epochs
-    session.close(Status.FINISHED)                                     # idempotent, from any end hook
+    session = Session.open(run_facts, settings, outputs, directory, reader=StepReader())   # never in __init__
+    session.update(pipeline=..., batch=..., callbacks=...)    # any part of Facts, whenever it is known
+    session.each_window("tf.data model", read_stages)         # runs on the sink's thread
+    session.hand_over(marks.take())                           # about once per window; never waits
+    session.close(Status.FINISHED)                            # idempotent, from any end hook
+
+What the marks mean is found out on the sink's thread (digest.py).
 """
 
 import atexit
@@ -16,22 +16,24 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from feedwatch.desk import Desk
+from feedwatch.digest import Digest
 from feedwatch.guard import Guard, warn_once
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
+from feedwatch.measure.marks import Fetch, Log
 from feedwatch.measure.recorder import StepRecorder
-from feedwatch.measure.window import Piece
+from feedwatch.measure.steps import StepReader
+from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
 from feedwatch.probe.machine import Machine
 from feedwatch.report.output import Output
-from feedwatch.report.sink import CLOSE_SECONDS, Sink
 from feedwatch.settings import Settings
+from feedwatch.sink import CLOSE_SECONDS, Sink
 
 # What a window reader returns: parts of Facts to replace, e.g. {"pipeline": PipelineFacts(...)}.
 FactPatch = Mapping[str, Any]
@@ -43,17 +45,26 @@ _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
 class Session:
-    def __init__(self, facts: Facts, settings: Settings, desk: Desk, clock: Clock) -> None:
+    def __init__(
+        self, facts: Facts, digest: Digest, clock: Clock, window_seconds: float = 1.0, warmup_steps: int = 3
+    ) -> None:
         self._facts = facts
         self._lock = threading.Lock()
         self._readers: list[tuple[Guard, Callable[[], FactPatch | None]]] = []
-        self._desk = desk
+        self._digest = digest
+        self._clock = clock
         self._said: set[str] = set()
         self._closed = False
+        self._lost_logs = 0
+        self._last_log: Log | None = None
         self.ends: Callable[[Status], None] | None = None  # how the hook ends a run whose script is ending
+        # Fetches that a graph stamped since the last time; asked for on the sink's thread.
+        self.stamped_fetches: Callable[[], Iterable[Fetch]] = tuple
+        self._stamps_guard = Guard("the source of fetches", self.note)
         self._machine = Machine(facts.run, self.note, clock)
-        self._sink: Sink[Piece] = Sink(self._digest, Guard("the report writer", self.note))
-        self.recorder = StepRecorder(clock, self._sink.put, settings.window_seconds, settings.warmup_steps)
+        self._sink: Sink[Log | Piece] = Sink(self._take, Guard("the report writer", self.note))
+        # Until every hook hands over marks: records made by a hook.
+        self.recorder = StepRecorder(clock, self._sink.put, window_seconds, warmup_steps)
         known = Guard("the machine's figures", self.note).run(self._machine.start)
         self.update(**(known or {}))
         self.each_window("the machine's figures", self._machine.read)
@@ -67,10 +78,14 @@ class Session:
         outputs: Sequence[Output],
         directory: Path | None,
         clock: Clock = SYSTEM_CLOCK,
+        *,
+        reader: StepReader | None = None,
     ) -> "Session":
         """`outputs`: TensorBoard writers; `directory`: where report.json goes (None: nowhere)."""
         started = replace(run, started_s=run.started_s or clock.wall_s())
-        return cls(Facts(run=started), settings, Desk(outputs, directory, clock), clock)
+        windows = WindowCutter(settings.window_seconds, settings.warmup_steps)
+        digest = Digest(outputs, directory, reader or StepReader(), windows)
+        return cls(Facts(run=started), digest, clock, settings.window_seconds, settings.warmup_steps)
 
     # -- facts: from any thread ------------------------------------------------------------------
 
@@ -78,13 +93,20 @@ class Session:
     def facts(self) -> Facts:
         return self._facts
 
+    @property
+    def steps(self) -> StepReader:
+        """The engine of this run: how many steps it has read so far, and what they were spent on."""
+        return self._digest.reader
+
     def update(self, **parts: Any) -> None:
         """Replace parts of the facts: run, pipeline, host, batch, transfers, device, callbacks."""
         with self._lock:
             self._facts = replace(self._facts, **parts)
 
     def each_window(self, name: str, reader: Callable[[], FactPatch | None]) -> None:
-        """Call `reader` once per window on the sink's thread; a reader that keeps failing is switched off."""
+        """Call `reader` on the sink's thread whenever marks are handed over: early in the run, then about once per
+        window. A reader that keeps failing is switched off.
+        """
         self._readers.append((Guard(name, self.note), reader))
 
     def note(self, text: str) -> None:
@@ -100,11 +122,21 @@ class Session:
 
     def own_cost(self, ns_per_step: float) -> None:
         """What the hook measured about itself on the training thread."""
-        self._desk.own_ns_per_step = ns_per_step
+        self._digest.own_ns_per_step = ns_per_step
 
     def tracing(self, ms: float) -> None:
         """Tracing and compilation, where the framework tells."""
-        self._desk.tracing_ms = ms
+        self._digest.reader.tracing_ns = round(ms * 1e6)
+
+    def least_steps_per_window(self, steps: int) -> None:
+        """Workers deliver in rounds: a window holds at least two of them."""
+        self._digest.windows.min_steps = max(self._digest.windows.min_steps, steps)
+
+    # -- marks: from the training thread ---------------------------------------------------------
+
+    def hand_over(self, log: Log) -> None:
+        """Never waits."""
+        self._sink.put(log)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -118,7 +150,7 @@ class Session:
         if self._closed:
             # Training did not wait for a slow disk; whoever asks for the last report by name does.
             self._sink.close(ASKED_SECONDS)
-        return self._desk.latest
+        return self._digest.latest
 
     def close(self, status: Status = Status.INTERRUPTED, seconds: float = CLOSE_SECONDS) -> None:
         """Idempotent. The last report is written by the sink's thread, within the deadline."""
@@ -126,10 +158,11 @@ class Session:
             return
         self._closed = True
         self._machine.ending()
+        self._digest.status = status
+        # The sink's thread knows the end by this log.
+        self._last_log = Log([], self._clock.wall_s(), self._clock.now_ns())
         self.recorder.hand_over()
-        self._desk.status = status
-        # An empty slice is the end mark: the last digest sees the final status.
-        self._sink.put(Piece([], [], self._desk.clock.wall_s(), self._desk.clock.now_ns(), self.recorder.dropped))
+        self._sink.put(self._last_log)
         if not self._sink.close(seconds):
             self.warn("the last report was not written in time: the disk is slow")
         self._machine.stop()
@@ -138,18 +171,35 @@ class Session:
 
     # -- the sink's thread -----------------------------------------------------------------------
 
-    def _digest(self, piece: Piece) -> None:
+    def _take(self, log: Log | Piece) -> None:
         began_ns = time.thread_time_ns()
-        self._machine.paused |= bool(piece.gaps)
+        if isinstance(log, Piece):
+            self._read_facts([log])
+            self._digest.take(log, self._facts, self._sink.dropped)
+            self._digest.own_cpu_ns += time.thread_time_ns() - began_ns
+            return
+        if self._sink.dropped != self._lost_logs:
+            self._lost_logs = self._sink.dropped
+            self._digest.reader.lost()
+        rows = self._stamps_guard.run(self.stamped_fetches) or ()
+        pieces = list(self._digest.pieces(log, rows))
+        last = log is self._last_log
+        if last:
+            pieces.append(self._digest.last_piece(log))
+        self._read_facts(pieces)
+        for piece in pieces:
+            self._digest.take(piece, self._facts, self._sink.dropped)
+        if last:
+            self._digest.close()
+        elif not self._closed:  # what is done after the last step takes nothing from any
+            self._digest.own_cpu_ns += time.thread_time_ns() - began_ns
+
+    def _read_facts(self, pieces: Sequence[Piece]) -> None:
+        self._machine.paused |= any(piece.gaps for piece in pieces)
         for guard, reader in self._readers:
             patch = guard.run(reader)
             if patch:
                 self.update(**patch)
-        self._desk.digest(piece, self._facts, self._sink.dropped)
-        if self._closed and not piece.records:
-            self._desk.close()
-        elif not self._closed:  # what is done after the last step takes nothing from any
-            self._desk.own_cpu_ns += time.thread_time_ns() - began_ns
 
 
 @atexit.register

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 
 from feedwatch.guard import Guard
 from feedwatch.measure.ledger import Ledger
-from feedwatch.report.sink import Sink
+from feedwatch.sink import Sink
 
 
 def hundred_clock_readings():

@@ -135,7 +135,7 @@ class StepReader:
         self._failed = self._finished = False
         self._free_ns: int | None = None  # the device finished the call before
 
-        by_mark = {
+        by_mark: dict[int, Callable[[int, Any], None]] = {
             ENTER: self._enter,
             LEAVE: self._leave,
             GOT: self._got,
@@ -150,7 +150,7 @@ class StepReader:
             DEVICE: self._on_device_times,
             ABANDON: self._abandon,
         }
-        self._handlers: list[Callable[[int, Any], None]] = [by_mark[what] for what in range(len(by_mark))]
+        self._handlers = [by_mark[what] for what in range(len(by_mark))]
 
     # -- marks -----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from feedwatch.guard import Guard
-from feedwatch.report.sink import Sink
+from feedwatch.sink import Sink
 
 
 def test_items_arrive_in_order_on_one_other_thread():

@@ -1,6 +1,6 @@
-"""The sink thread's half of a session: slices become a window, a verdict, findings and a report, and are written."""
+"""The sink thread's half of a session: marks become steps, windows, a verdict, findings and a report that is written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -9,9 +9,10 @@ from feedwatch.advise.engine import advise
 from feedwatch.diagnose.judge import judge
 from feedwatch.diagnose.shares import with_sampled_copies
 from feedwatch.guard import Guard
-from feedwatch.measure.clock import Clock
+from feedwatch.measure.marks import Fetch, Log
 from feedwatch.measure.run_so_far import RunSoFar
-from feedwatch.measure.window import Piece
+from feedwatch.measure.steps import StepReader
+from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import Window
@@ -27,23 +28,49 @@ from feedwatch.report.scalars import scalars
 REPORT_SECONDS: Final = 30.0
 
 
-class Desk:
-    def __init__(self, outputs: Sequence[Output], directory: Path | None, clock: Clock) -> None:
-        self.clock = clock
+class Digest:
+    def __init__(
+        self, outputs: Sequence[Output], directory: Path | None, reader: StepReader, windows: WindowCutter
+    ) -> None:
         self.status = Status.RUNNING
         self.latest: Report | None = None
         self.own_ns_per_step: float | None = None  # on the training thread, as the hook says
         self.own_cpu_ns = 0  # on the sink's thread, while training ran
-        self.tracing_ms: float | None = None
-        self._course = RunSoFar()
+        self.reader = reader
+        self.windows = windows
+        self._so_far = RunSoFar()
         self._directory = directory
         self._outputs = [(output, Guard(f"writing to {type(output).__name__}")) for output in outputs]
         self._file_guard = Guard("writing report.json")
         self._reported_s = 0.0
         self._written_bound: str | None = None
 
-    def digest(self, piece: Piece, facts: Facts, dropped_windows: int) -> None:
-        folded = self._course.add(piece)
+    # -- marks to windows ------------------------------------------------------------------------
+
+    def pieces(self, log: Log, rows: Iterable[Fetch]) -> Iterator[Piece]:
+        """The windows that these marks complete."""
+        for item in self.reader.read(log.marks, rows):
+            if self.windows.add(item):
+                yield from self._cut(log)
+        if self.windows.full_enough():
+            yield from self._cut(log)
+
+    def last_piece(self, log: Log) -> Piece:
+        """The rest of the run. It may hold no step: the last report is written all the same."""
+        for item in self.reader.finish():
+            self.windows.add(item)
+        rest = list(self._cut(log))
+        return rest[0] if rest else Piece([], [], log.ended_s, log.ended_ns, self.reader.dropped)
+
+    def _cut(self, log: Log) -> Iterator[Piece]:
+        piece = self.windows.cut(log.ended_s, log.ended_ns, self.reader.dropped)
+        if piece is not None:
+            yield piece
+
+    # -- windows to reports ----------------------------------------------------------------------
+
+    def take(self, piece: Piece, facts: Facts, dropped_windows: int) -> None:
+        folded = self._so_far.add(piece)
         window = None if folded is None else with_sampled_copies(folded, facts)
         report = self._report(facts, dropped_windows, piece.ended_s)
         self.latest = report
@@ -54,18 +81,19 @@ class Desk:
             guard.run(output.close)
 
     def _report(self, facts: Facts, dropped_windows: int, now_s: float) -> Report:
-        measured = self._course.run()
+        measured = self._so_far.run()
         run = None if measured is None else with_sampled_copies(measured, facts)
-        startup = self._course.startup(self.tracing_ms)
-        boundaries = self._course.boundaries()
+        tracing_ns = self.reader.tracing_ns
+        startup = self._so_far.startup(None if tracing_ns is None else tracing_ns / 1e6)
+        boundaries = self._so_far.boundaries()
         verdict = judge(run, facts)
-        case = Case(verdict, run, facts, startup, boundaries, self._course.counts)
+        case = Case(verdict, run, facts, startup, boundaries, self._so_far.counts)
         return assemble(
             Ingredients(
                 status=self.status,
                 case=case,
                 advice=advise(case),
-                series=self._course.history.series(),
+                series=self._so_far.history.series(),
                 own=OwnCost(
                     ns_per_step=self.own_ns_per_step,
                     sink_cpu_ns=self.own_cpu_ns,

@@ -1,0 +1,184 @@
+"""What every hook is given: one watched run.
+
+    run = WatchedRun(facts, settings, destination, StepReader(...))   # in the first begin hook, never in __init__
+    run.append((run.now_ns(), ENTER, INPUT))      # the hot path: a tuple appended, nothing decided
+    if run.due():                                 # now and then, where the loop can spare a moment
+        run.hand_over()
+    run.close(Status.FINISHED)                    # once, however the run ends
+
+A hook takes marks and hands over facts. What the marks mean is decided on the sink's thread, by one engine.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from feedwatch.guard import Guard
+from feedwatch.hooks.destination import Destination
+from feedwatch.hooks.undo import Undo
+from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
+from feedwatch.measure.marks import ABANDON, ENTER, EPOCH_END, LEAVE, Mark, Marks, mark_cost_ns
+from feedwatch.measure.steps import StepReader
+from feedwatch.model.facts import RunFacts
+from feedwatch.model.report import Report, Status
+from feedwatch.probe.profile_session import ProfilerBackend, ProfilerWindows
+from feedwatch.session import FactPatch, Session
+from feedwatch.settings import Settings
+
+
+class OwnCost:
+    """What we cost the training thread: marks by calibration, everything rarer by the clock."""
+
+    def __init__(self) -> None:
+        self.ns_per_step = 0.0  # ops in a graph, callbacks that the framework calls: what the hook knows per step
+        self._spent_ns = 0.0
+        self._marks = 0
+        self._mark_ns: float | None = None
+
+    def add(self, took_ns: float) -> None:
+        """Something that was timed."""
+        self._spent_ns += took_ns
+
+    def add_marks(self, count: int, clock: Clock) -> None:
+        if self._mark_ns is None:
+            self._mark_ns = mark_cost_ns(clock)
+        self._marks += count
+
+    def of(self, steps: int) -> float | None:
+        """Nanoseconds per step, or None before the first."""
+        if not steps or self._mark_ns is None:
+            return None
+        return self.ns_per_step + (self._spent_ns + self._marks * self._mark_ns) / steps
+
+
+class WatchedRun:
+    """session · marks · undo · guard · destination · profiler windows · own cost."""
+
+    def __init__(
+        self,
+        facts: RunFacts,
+        settings: Settings,
+        destination: Destination,
+        reader: StepReader,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.settings = settings
+        self.destination = destination
+        self.session = Session.open(facts, settings, destination.outputs, destination.directory, clock, reader=reader)
+        self.session.ends = self.close
+        self.guard = Guard(f"the {facts.framework} hook", self.session.note)
+        self.undo = Undo()
+        self.cost = OwnCost()
+        self.windows: ProfilerWindows | None = None
+        # On the training thread, with every hand-over: what only this thread may look at.
+        self.on_hand_over: list[Callable[[], None]] = []
+        # Before the last marks are handed over: what is still to be read from the user's objects.
+        self.on_close: list[Callable[[], None]] = []
+        # After the report is written: the user's own loggers, a line on the console.
+        self.on_closed: list[Callable[[Report], None]] = []
+        self.marks = Marks(int(settings.window_seconds * 1e9), clock)
+        self.append: Callable[[Mark], None] = self.marks.append
+        self.now_ns = clock.now_ns
+        self._clock = clock
+        self._reader = reader
+
+    # -- marks -----------------------------------------------------------------------------------
+
+    def mark(self, what: int, detail: Any = None) -> None:
+        """For the rarer marks. In a step, append by hand: a function called there costs more than the mark."""
+        self.append((self.now_ns(), what, detail))
+
+    def due(self) -> bool:
+        marks = self.marks
+        return self.now_ns() >= marks.due_ns or len(marks.rows) >= marks.most
+
+    def hand_over(self) -> None:
+        """Never raises and never waits. When the hook is switched off its marks are thrown away."""
+        began_ns = self.now_ns()
+        log = self.marks.take()
+        if self.guard.off:
+            return
+        for action in self.on_hand_over:
+            self.guard.run(action)
+        self.session.hand_over(log)
+        self.cost.add_marks(len(log.marks), self._clock)
+        self.cost.add(self.now_ns() - began_ns)
+        own_ns = self.cost.of(self._reader.calls)
+        if own_ns is not None:
+            self.session.own_cost(own_ns)
+
+    def time(self, owner: Any, name: str, category: int) -> None:
+        """Time a method of somebody's object, on the instance, until the run is closed."""
+        original, append, now_ns = getattr(owner, name), self.append, self.now_ns
+
+        def timed(*args: Any, **named: Any) -> Any:
+            append((now_ns(), ENTER, category))
+            try:
+                return original(*args, **named)
+            finally:
+                append((now_ns(), LEAVE, category))
+
+        self.undo.set(owner, name, timed)
+
+    # -- profiler windows ------------------------------------------------------------------------
+
+    def profile_with(self, backend: ProfilerBackend, *, has_gpu: bool) -> ProfilerWindows:
+        """Short windows of the framework's own profiler, for copies. They open and close on the training thread."""
+        run = self.session.facts.run
+        windows = self.windows = ProfilerWindows(
+            backend,
+            choice=self.settings.profile,
+            has_gpu=has_gpu,
+            rank=run.rank,
+            warmup_steps=self.settings.warmup_steps,
+            note=self.session.note,
+        )
+
+        def collect() -> FactPatch | None:
+            found = windows.collect()
+            now = self.session.facts.run
+            if windows.refused_because is not None and now.other_profiler is None:
+                found = {**(found or {}), "run": replace(now, other_profiler=windows.refused_because)}
+            return found
+
+        self.session.each_window("profiler windows", collect)
+        return windows
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        return self.session.closed
+
+    @property
+    def report(self) -> Report | None:
+        return self.session.report
+
+    @property
+    def directory(self) -> Path | None:
+        """Where report.json is."""
+        return self.destination.directory
+
+    def close(self, status: Status) -> None:
+        """Idempotent, and never raises. Whatever fails on the way, the report is written."""
+        if self.session.closed:
+            return
+        try:
+            self.guard.run(self.undo.all)
+            if self.windows is not None:
+                self.guard.run(self.windows.close)
+            for action in self.on_close:
+                self.guard.run(action)
+            if status is not Status.FINISHED:
+                self.mark(ABANDON)
+            self.mark(EPOCH_END)
+            self.guard.run(self.hand_over)
+        finally:
+            # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
+            self.session.close(status)
+        report = self.session.report if self.on_closed else None
+        for told in self.on_closed if report is not None else ():
+            Guard("the end of the run").run(told, report)
+        self.on_hand_over, self.on_close, self.on_closed = [], [], []  # nothing of ours keeps a model alive
+        self.windows = None
