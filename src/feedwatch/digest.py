@@ -1,4 +1,4 @@
-"""The sink thread's half of a session: marks become steps, windows, a verdict, findings and a report that is written."""
+"""The sink thread's half of a session: marks become steps, windows, a verdict, findings and a written report."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

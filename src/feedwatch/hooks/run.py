@@ -22,7 +22,7 @@ from feedwatch.measure.marks import ABANDON, ENTER, EPOCH_END, LEAVE, Mark, Mark
 from feedwatch.measure.steps import StepReader
 from feedwatch.model.facts import RunFacts
 from feedwatch.model.report import Report, Status
-from feedwatch.probe.profile_session import ProfilerBackend, ProfilerWindows
+from feedwatch.probe.profiling import ProfilerBackend, ProfilerWindows
 from feedwatch.session import FactPatch, Session
 from feedwatch.settings import Settings
 
