@@ -9,10 +9,11 @@
 A hook takes marks and hands over facts. What the marks mean is decided on the sink's thread, by one engine.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.destination import Destination
@@ -65,6 +66,7 @@ class WatchedRun:
     ) -> None:
         self.settings = settings
         self.destination = destination
+        self.shown_directory = "" if destination.directory is None else str(destination.directory)
         self.session = Session.open(facts, settings, destination.outputs, destination.directory, clock, reader=reader)
         self.session.ends = self.close
         self.guard = Guard(f"the {facts.framework} hook", self.session.note)
@@ -75,7 +77,7 @@ class WatchedRun:
         self.on_hand_over: list[Callable[[], None]] = []
         # Before the last marks are handed over: what is still to be read from the user's objects.
         self.on_close: list[Callable[[], None]] = []
-        # After the report is written: the user's own loggers, a line on the console.
+        # On the first rank, after the report is written: the user's own loggers.
         self.on_closed: list[Callable[[Report], None]] = []
         self.marks = Marks(int(settings.window_seconds * 1e9), clock)
         self.append: Callable[[Mark], None] = self.marks.append
@@ -177,8 +179,32 @@ class WatchedRun:
         finally:
             # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
             self.session.close(status)
-        report = self.session.report if self.on_closed else None
-        for told in self.on_closed if report is not None else ():
-            Guard("the end of the run").run(told, report)
+        report = self.session.report if self.on_closed or self.settings.console else None
+        if report is not None and report.run.rank == 0:
+            for told in self.on_closed:
+                Guard("the end of the run").run(told, report)
+            if self.settings.console:
+                Guard("the console").run(self._print, report)
         self.on_hand_over, self.on_close, self.on_closed = [], [], []  # nothing of ours keeps a model alive
         self.windows = None
+
+    def _print(self, report: Report) -> None:
+        """To stderr: a script's own output stays clean."""
+        from rich.console import Console
+
+        from feedwatch.report.console import print_summary
+
+        print_summary(report, Console(stderr=True), self.shown_directory)
+
+
+class Ranks(NamedTuple):
+    rank: int
+    world_size: int
+    local_ranks: int  # on this machine
+
+
+def ranks_of_launcher() -> Ranks:
+    """As torchrun and every launcher after it set them."""
+    found = {name: os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")}
+    rank, *sizes = (int(value) if value.isdecimal() else 0 for value in found.values())
+    return Ranks(rank, *(max(1, size) for size in sizes))

@@ -10,13 +10,16 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 import torch
-from torch.utils.data import ConcatDataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Subset, TensorDataset
 
+from feedwatch.guard import Guard
+from feedwatch.hooks.torch.batch import BatchPeek, peek
 from feedwatch.hooks.torch.queue import SampledFetches
 from feedwatch.hooks.torch.worker_tap import CollateTap
 from feedwatch.hooks.torch.workers import WorkerTable, fold_workers
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import LoaderFacts, PipelineFacts, Stage
+from feedwatch.session import FactPatch, Session
 
 MAX_ATTRIBUTES: Final = 200
 # An array with one row per item, but far smaller than the items, is an index or the labels, not the data.
@@ -143,6 +146,9 @@ class WatchedLoader:
         self.ended = False
         self._tap: Any = None
 
+    def watches(self, loader: Any) -> bool:
+        return self._loader is loader
+
     def install(self) -> None:
         collate = getattr(self._loader, "collate_fn", None)
         if collate is None or isinstance(collate, (CollateTap, LocalCollateTap)):
@@ -194,6 +200,45 @@ class LocalCollateTap:
 
 
 # -- settings and times as facts -----------------------------------------------------------------
+
+
+class TrainLoaders:
+    """The loaders that feed one run, and one look at one of their batches: the same for every hook on torch."""
+
+    def __init__(self, session: Session) -> None:
+        self.batch_size: int | None = None
+        self.fetches = SampledFetches(Guard("the loader's queue gauge", session.note))
+        self._session = session
+        self._loaders: list[WatchedLoader] = []
+        self._peek: BatchPeek | None = None
+
+    def see(self, loader: Any) -> None:
+        """Before its workers start."""
+        if not isinstance(loader, DataLoader) or any(each.watches(loader) for each in self._loaders):
+            return
+        watched = WatchedLoader(loader)
+        self._loaders = [*self._loaders, watched]
+        watched.install()
+        settings = watched.settings
+        self.batch_size = settings.batch_size
+        self._session.least_steps_per_window(2 * settings.num_workers * (settings.prefetch_factor or 1))
+
+    def look_at(self, batch: Any) -> None:
+        """The first batch as it leaves the loader. Later ones are not looked at."""
+        if self._peek is None:
+            self._peek = peek(batch, self._session.facts.run.device_kind)
+
+    def read(self) -> FactPatch:
+        """On the sink's thread."""
+        batch = None if self._peek is None else self._peek.judged()
+        if not self._loaders:
+            return {"batch": batch}
+        return {"batch": batch, "pipeline": pipeline_facts(self._loaders, self.fetches, batch)}
+
+    def end(self) -> None:
+        """The loaders forget us; their figures stay."""
+        for watched in self._loaders:
+            watched.end()
 
 
 def pipeline_facts(loaders: list[WatchedLoader], fetches: SampledFetches, batch: BatchFacts | None) -> PipelineFacts:
