@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from feedwatch.errors import ReportError
-from feedwatch.report.wording import percent
+from feedwatch.words import percent
 
 
 def add_parser(subparsers: Any) -> None:

@@ -4,14 +4,14 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
+
+from feedwatch import words
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from feedwatch.report.compare import Comparison, Row
-
-NOT_MEASURED: Final = "not measured"
 
 
 def add_parser(subparsers: Any) -> None:
@@ -47,7 +47,7 @@ def headline(before: str, after: str, comparison: "Comparison") -> str:
     step = comparison.rows[0]
     if step.call is Call.WITHIN_NOISE:
         return f"{after} is as fast as {before}: the difference is within noise."
-    speed = f"{after} runs at {comparison.speedup:.2f} times the speed of {before}"
+    speed = f"{after} runs at {words.times(comparison.speedup)} the speed of {before}"
     return f"{speed}." if step.call is Call.SIGNIFICANT else f"{speed}; too few windows to tell whether that is noise."
 
 
@@ -69,13 +69,9 @@ def table(comparison: "Comparison") -> "Table":
 def value(row: "Row", number: float | None) -> str:
     from feedwatch.report.compare import Unit
 
-    if number is None:
-        return NOT_MEASURED
     if row.unit is Unit.SHARE:
-        return f"{number:.1%}"
-    if row.unit is Unit.PER_SECOND:
-        return f"{number:,.0f}" if number >= 100 else f"{number:.1f}"
-    return f"{number:,.1f} ms" if number >= 1 else f"{number:.2f} ms"
+        return words.percent(number)
+    return words.number(number) if row.unit is Unit.PER_SECOND else words.ms(number)
 
 
 def change(row: "Row") -> str:
@@ -83,4 +79,4 @@ def change(row: "Row") -> str:
 
     if row.change is None:
         return ""
-    return f"{row.change * 100:+.1f} points" if row.unit is Unit.SHARE else f"{row.change:+.1%}"
+    return words.points(row.change) if row.unit is Unit.SHARE else words.change(row.change)

@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any, Final
 
+from feedwatch.words import number
+
 PACKAGES: Final = (
     "feedwatch",
     "tensorboard",
@@ -65,7 +67,7 @@ def _cpu_budget() -> str:
     from feedwatch.probe.cpu_budget import cpu_budget
 
     budget = cpu_budget()
-    return "unknown" if budget is None else f"{budget:g} of {os.cpu_count()} CPUs (affinity and container quota)"
+    return "unknown" if budget is None else f"{number(budget)} of {os.cpu_count()} CPUs (affinity and container quota)"
 
 
 def _nvml() -> str:

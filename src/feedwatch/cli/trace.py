@@ -4,11 +4,16 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch.errors import TraceError
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.probe.traces import read_trace
+from feedwatch.words import count, ms, number, percent, rate, size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 EXIT_ERROR: Final = 2
 NS_PER_MS: Final = 1e6
@@ -34,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(as_json(sample), indent=2, allow_nan=False))
     else:
-        from feedwatch.cli.trace_table import print_tables
+        from rich.console import Console
 
-        print_tables(sample, args.file.name)
+        print_tables(sample, args.file.name, Console())
     return 0
 
 
@@ -83,3 +88,66 @@ def _copies(totals: CopyTotals) -> dict[str, Any]:
 
 def _ms(time_ns: float | None) -> float | None:
     return None if time_ns is None else time_ns / NS_PER_MS
+
+
+def print_tables(sample: TransferSample, title: str, console: "Console") -> None:
+    """The names come from a file that anybody may have written: they are printed as text, never as markup."""
+    from rich.text import Text
+
+    console.print(Text(f"{title}: {_headline(sample)}"))
+    if sample.devices:
+        console.print(_device_table(sample))
+    if any(device.copies.count for device in sample.devices.values()):
+        console.print(_copy_table(sample))
+    for problem in sample.problems:
+        console.print(Text(f"- {problem}"))
+
+
+def _headline(sample: TransferSample) -> str:
+    parts = [f"{sample.source} trace"]
+    if sample.steps:
+        parts.append(f"{count(sample.steps, 'step')} of {ms(_ms(sample.step_ns))} on average")
+    if sample.input_wait_ns is not None:
+        share = f" ({percent(sample.input_wait_share)} of the step time)" if sample.steps else ""
+        parts.append(f"input wait {ms(_ms(sample.input_wait_ns))} in all{share}")
+        if sample.input_wait_idle_ns is not None:
+            parts.append(f"{ms(_ms(sample.input_wait_idle_ns))} of it with the device idle")
+    return ", ".join(parts)
+
+
+def _device_table(sample: TransferSample) -> "Table":
+    from rich.text import Text
+
+    table = _table("Devices", "device", "busy", "idle in steps", "copies hidden", "exposed", "per step")
+    for name, device in sample.devices.items():
+        table.add_row(
+            Text(name),
+            ms(_ms(device.busy_ns)),
+            percent(device.idle_share),
+            percent(device.hidden_share),
+            ms(_ms(device.exposed_ns)),
+            ms(_ms(device.exposed_per_step_ns)),
+        )
+    return table
+
+
+def _copy_table(sample: TransferSample) -> "Table":
+    from rich.text import Text
+
+    inferred = " (kind of memory inferred from the host's calls)" if sample.kind_inferred else ""
+    table = _table(f"Host-to-device copies{inferred}", "device", "which", "copies", "size", "time", "speed")
+    for name, device in sample.devices.items():
+        rows = {"all": device.copies, "64 KiB and more": device.large, **device.by_kind}
+        for which, totals in rows.items():
+            cells = (number(totals.count), size(totals.size_bytes), ms(_ms(totals.time_ns)), rate(totals.gb_per_s))
+            table.add_row(Text(name), which, *cells)
+    return table
+
+
+def _table(title: str, *heads: str) -> "Table":
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("device", "which") else "right", overflow="fold")
+    return table

@@ -13,7 +13,7 @@ from rich.table import Table
 from feedwatch.model.report import Report
 from feedwatch.model.verdict import Finding
 from feedwatch.report.console import finding_panel, print_head
-from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
+from feedwatch.words import gain_text, ms, number, percent, times
 
 Tick = Callable[[], None]
 
@@ -52,7 +52,7 @@ def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
     outcome = Outcome(before, after, gain_text(finding.gain), speedup(before, after))
     console.print(comparison(outcome))
     if finding.gain is not None:
-        console.print(f"{outcome.predicted} · [bold]reached {outcome.reached:.2f}× faster[/bold]")
+        console.print(f"{outcome.predicted} · [bold]reached {times(outcome.reached)} faster[/bold]")
     return outcome
 
 
@@ -71,12 +71,12 @@ def comparison(outcome: Outcome) -> Table:
         verdict = report.verdict
         table.add_row(
             name,
-            milliseconds(verdict.step_ms),
-            milliseconds(None if wait is None else wait.ms),
+            ms(verdict.step_ms),
+            ms(None if wait is None else wait.ms),
             percent(verdict.stall_ratio),
-            amount(verdict.samples_per_s),
+            number(verdict.samples_per_s),
         )
-    table.add_row("speed-up", factor(outcome.reached))
+    table.add_row("speed-up", times(outcome.reached))
     return table
 
 

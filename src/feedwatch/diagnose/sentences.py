@@ -5,6 +5,7 @@ from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.facts import Facts
 from feedwatch.model.steps import COMPUTE, OTHER, Window
 from feedwatch.model.verdict import Bound
+from feedwatch.words import ms, percent
 
 
 def describe(bound: Bound, parts: Shares, run: Window, facts: Facts) -> tuple[str, str]:
@@ -28,20 +29,6 @@ def describe(bound: Bound, parts: Shares, run: Window, facts: Facts) -> tuple[st
         "The input wait could not be measured",
         f"{_step(run)} See the notes for what was not measured and why.",
     )
-
-
-def percent(share: float | None) -> str:
-    if share is None:
-        return "an unknown part"
-    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
-def ms(value: float | None) -> str:
-    if value is None:
-        return "an unknown time"
-    if value >= 1000:
-        return f"{value / 1000:.2f} s"
-    return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms" if value >= 1 else f"{1000 * value:.0f} µs"
 
 
 def _who(run: Window, facts: Facts) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedwatch.model.report import Report
-from feedwatch.model.steps import COMPUTE, H2D, INPUT_WAIT, OTHER, PHASES
+from feedwatch.model.steps import INPUT_WAIT, PHASES
 from feedwatch.report.rank_test import mann_whitney_p
+from feedwatch.words import NOT_MEASURED, PHASE_NAMES
 
 # Windows of one run resemble their neighbours: each run speaks with the medians of at most twelve stretches,
 # and with fewer than eight a rank test proves little.
@@ -20,14 +21,12 @@ SIGNIFICANT_P: Final = 0.01
 
 Points = NDArray[np.float64]
 
-_NAMES: Final = {INPUT_WAIT: "input wait", H2D: "copy to device", COMPUTE: "compute", OTHER: "other"}
-
 
 class Call(str, Enum):
     SIGNIFICANT = "significant"
     WITHIN_NOISE = "within noise"
     TOO_FEW = "too few windows to tell"
-    NOT_MEASURED = "not measured"
+    NOT_MEASURED = NOT_MEASURED
 
 
 class Unit(str, Enum):
@@ -66,7 +65,7 @@ def _rows(before: Report, after: Report) -> Iterator[Row]:
     yield _row("stall ratio", Unit.SHARE, (a.stall_ratio, b.stall_ratio), stalls)
     for phase in PHASES:
         values = (_phase_ms(before, phase), _phase_ms(after, phase))
-        yield _row(_NAMES[phase], Unit.MS, values, (_history(before, phase), _history(after, phase)))
+        yield _row(PHASE_NAMES[phase], Unit.MS, values, (_history(before, phase), _history(after, phase)))
 
 
 def _row(name: str, unit: Unit, values: tuple[float | None, float | None], points: tuple[Points, Points]) -> Row:

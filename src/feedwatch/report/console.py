@@ -10,7 +10,7 @@ from rich.text import Text
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import PHASES
 from feedwatch.model.verdict import Bound, Finding
-from feedwatch.report.wording import amount, factor, gain_text, milliseconds, percent
+from feedwatch.words import NOT_MEASURED, PHASE_NAMES, count, gain_text, ms, number, percent, times
 
 NOTHING = "Nothing to change."
 NO_RULE = "No rule knows a change that would help here."
@@ -22,14 +22,13 @@ _STYLES = {
     Bound.COMPUTE: "green",
     Bound.UNKNOWN: "white",
 }
-_NAMES = {"input_wait": "input wait", "h2d": "copy to device", "compute": "compute", "other": "other"}
 
 
 def print_report(report: Report, console: Console) -> None:
     """Verdict, where a step goes, what to change, what was not measured."""
     print_head(report, console)
-    for number, finding in enumerate(report.findings, start=1):
-        console.print(finding_panel(number, finding))
+    for place, finding in enumerate(report.findings, start=1):
+        console.print(finding_panel(place, finding))
     if not report.findings and report.verdict.bound is not Bound.UNKNOWN:
         console.print(NOTHING if report.verdict.bound is Bound.COMPUTE else NO_RULE)
     for note in report.self_cost.notes:
@@ -50,7 +49,7 @@ def print_summary(report: Report, console: Console, where: str) -> None:
         console.print(f"[dim]feedwatch report {escape(where)}[/dim]", soft_wrap=True)
 
 
-def finding_panel(number: int, finding: Finding) -> Panel:
+def finding_panel(place: int, finding: Finding) -> Panel:
     body: list[RenderableType] = [Text(finding.title, style="bold"), Text(), Text(finding.why)]
     if finding.fix.after.strip():
         body += [
@@ -59,17 +58,17 @@ def finding_panel(number: int, finding: Finding) -> Panel:
         ]
     if finding.gain is not None:
         body += [Text(), Text(f"{gain_text(finding.gain)}: {finding.gain.because}", style="green")]
-    return Panel(Group(*body), title=f"{number}. {finding.code} {escape(finding.name)}", title_align="left")
+    return Panel(Group(*body), title=f"{place}. {finding.code} {escape(finding.name)}", title_align="left")
 
 
 def _verdict(report: Report) -> Panel:
     verdict, style = report.verdict, _STYLES[report.verdict.bound]
     numbers = (
-        f"waiting for input {percent(verdict.stall_ratio)} · step {milliseconds(verdict.step_ms)} · "
-        f"{amount(verdict.samples_per_s)} samples/s · at most {factor(verdict.ceiling_speedup)} faster"
+        f"waiting for input {percent(verdict.stall_ratio)} · step {ms(verdict.step_ms)} · "
+        f"{number(verdict.samples_per_s)} samples/s · at most {times(verdict.ceiling_speedup)} faster"
     )
     if report.ranks is not None and report.ranks.slowest is not None:
-        numbers += f" · {report.ranks.count} ranks, rank {report.ranks.slowest.rank} waits longest"
+        numbers += f" · {count(report.ranks.count, 'rank')}, rank {report.ranks.slowest.rank} waits longest"
     status = "" if report.status is Status.FINISHED else f" [{report.status.value}]"
     body = Group(Text(verdict.detail), Text(numbers, style="bold"))
     return Panel(body, title=escape(f"{verdict.title}{status}"), border_style=style, title_align="left")
@@ -83,7 +82,7 @@ def _phases(report: Report) -> Table:
     for name in PHASES:
         phase = report.phases.get(name)
         if phase is None:
-            table.add_row(_NAMES[name], "not measured", "", "")
+            table.add_row(PHASE_NAMES[name], NOT_MEASURED, "", "")
         else:
-            table.add_row(_NAMES[name], milliseconds(phase.ms), milliseconds(phase.p95_ms), percent(phase.share))
+            table.add_row(PHASE_NAMES[name], ms(phase.ms), ms(phase.p95_ms), percent(phase.share))
     return table

@@ -1,15 +1,17 @@
 """What the tab and the HTML file share: the front end's files, a run's line in the list, the rules' pages."""
 
+import json
 import re
 from importlib import resources
 from typing import Any, Final
 
+from feedwatch import words
 from feedwatch.model.steps import PHASES
 
 # In the order in which they depend on one another.
 SCRIPTS: Final = (
     "dom.js",
-    "format.js",
+    "words.js",
     "markdown.js",
     "difference.js",
     "host.js",
@@ -43,7 +45,14 @@ def script() -> str:
 
     One request instead of eighteen that wait for one another, and the only form that works from a file.
     """
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", source(name))) for name in SCRIPTS)
+    modules = (_EXPORT.sub("", _IMPORT.sub("", source(name))) for name in SCRIPTS)
+    return "\n".join((word_table(), *modules))
+
+
+def word_table() -> str:
+    """The module `table.js`, which is no file: the limits and units of numbers, as words.py holds them."""
+    # No "<" in the text: the HTML file carries it inside a script element.
+    return f"const TABLE = {json.dumps(words.table())};\n".replace("<", "\\u003c")
 
 
 def style_sheet() -> str:

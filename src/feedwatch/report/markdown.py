@@ -4,7 +4,7 @@ from feedwatch.model.report import Report
 from feedwatch.model.steps import PHASES
 from feedwatch.model.verdict import Bound, Finding, Gain
 from feedwatch.report.json_form import clean
-from feedwatch.report.wording import amount, gain_text, milliseconds, percent
+from feedwatch.words import NOT_MEASURED, PHASE_NAMES, gain_text, ms, number, percent
 
 # TensorBoard's text card is read at a glance; what comes third rarely matters before the first is done.
 MAX_FINDINGS = 2
@@ -14,8 +14,8 @@ MAX_SNIPPET_LINES = 6
 def render_markdown(report: Report) -> str:
     verdict = report.verdict
     lines = [f"**{escape(verdict.title)}**", "", escape(verdict.detail), "", _figures(report)]
-    for number, finding in enumerate(report.findings[:MAX_FINDINGS], start=1):
-        lines += ["", *_finding(number, finding)]
+    for place, finding in enumerate(report.findings[:MAX_FINDINGS], start=1):
+        lines += ["", *_finding(place, finding)]
     if not report.findings:
         healthy = verdict.bound is Bound.COMPUTE
         lines += ["", "Nothing to change." if healthy else "No rule knows a change that would help here."]
@@ -29,19 +29,19 @@ def escape(text: str) -> str:
 
 
 def _figures(report: Report) -> str:
-    parts = [f"step {milliseconds(report.verdict.step_ms)}"]
+    parts = [f"step {ms(report.verdict.step_ms)}"]
     for name in PHASES:
         phase = report.phases.get(name)
-        shown = "not measured" if phase is None else f"{milliseconds(phase.ms)} ({percent(phase.share)})"
-        parts.append(f"{name.replace('_', ' ')} {shown}")
-    parts.append(f"{amount(report.verdict.samples_per_s)} samples/s")
+        shown = NOT_MEASURED if phase is None else f"{ms(phase.ms)} ({percent(phase.share)})"
+        parts.append(f"{PHASE_NAMES[name]} {shown}")
+    parts.append(f"{number(report.verdict.samples_per_s)} samples/s")
     return " · ".join(parts)
 
 
-def _finding(number: int, finding: Finding) -> list[str]:
+def _finding(place: int, finding: Finding) -> list[str]:
     gain: Gain | None = finding.gain
     lines = [
-        f"{number}. **{escape(finding.title)}** ({finding.code}; {gain_text(gain)})",
+        f"{place}. **{escape(finding.title)}** ({finding.code}; {gain_text(gain)})",
         "",
         escape(finding.why),
     ]

@@ -69,7 +69,7 @@ def test_the_headline_never_sounds_surer_than_the_numbers(slow, faster):
     from feedwatch.cli.compare import headline
 
     short = with_wait(faster, faster.series.input_wait[:7])
-    assert headline("a", "b", compare(slow, faster)) == "b runs at 1.71 times the speed of a."
+    assert headline("a", "b", compare(slow, faster)) == "b runs at 1.71× the speed of a."
     assert headline("a", "b", compare(slow, slow)) == "b is as fast as a: the difference is within noise."
     assert headline("a", "b", compare(slow, short)).endswith("too few windows to tell whether that is noise.")
     assert "cannot be compared" in headline("a", "b", compare(slow, from_json(reports.failed())))
@@ -115,9 +115,9 @@ def test_the_command_prints_a_table_and_json(tmp_path, capsys):
     arguments = ["compare", str(tmp_path / "a[b]"), str(tmp_path / "b")]
     assert command.run(parser.parse_args(arguments)) == 0
     shown = capsys.readouterr().out
-    assert "1.71 times the speed" in " ".join(shown.split())
+    assert "1.71× the speed" in " ".join(shown.split())
     assert "a[b]" in shown.replace("\n", "")
-    assert "-34.9 points" in shown
+    assert "−35 points" in shown
     assert command.run(parser.parse_args([*arguments, "--json"])) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["speedup"] == pytest.approx(1.7057, rel=1e-3)

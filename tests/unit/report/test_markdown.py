@@ -26,7 +26,7 @@ def test_it_stays_below_25_lines_with_many_findings():
 
 
 def test_an_unmeasured_phase_reads_not_measured():
-    assert "h2d not measured" in render_markdown(report(h2d_ms=None))
+    assert "copy to device not measured" in render_markdown(report(h2d_ms=None))
 
 
 def test_hostile_text_stays_text_in_tensorboard():

@@ -33,7 +33,7 @@ def test_the_style_loads_nothing():
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_module_imports_only_modules_before_it(name):
     """So that they can stand behind each other in one file."""
-    imported = re.findall(r"from '\./([a-z]+\.js)'", SOURCES[name])
+    imported = set(re.findall(r"from '\./([a-z]+\.js)'", SOURCES[name])) - {"table.js"}  # made, always first
     assert all(SCRIPTS.index(other) < SCRIPTS.index(name) for other in imported)
 
 

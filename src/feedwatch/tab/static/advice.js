@@ -1,7 +1,7 @@
 // What to change: numbered cards, the largest gain first.
 import {breakable, h, list, num, part, text} from './dom.js';
 import {difference} from './difference.js';
-import {count, gainRange} from './format.js';
+import {gainRange, number} from './words.js';
 import {inline, markdown} from './markdown.js';
 import {heldUpBy} from './ranks.js';
 
@@ -20,7 +20,7 @@ function combined(report) {
 
 function nothing(report) {
   const bound = text(part(report.verdict).bound), slower = heldUpBy(report);
-  if (slower) return h('div', {class: 'card calm'}, h('p', {}, `Nothing on this rank. Look at rank ${count(slower.rank)}.`));
+  if (slower) return h('div', {class: 'card calm'}, h('p', {}, `Nothing on this rank. Look at rank ${number(slower.rank)}.`));
   if (bound === 'compute') {
     return h('div', {class: 'card calm'}, h('p', {class: 'big'}, 'Nothing.'),
       h('p', {}, 'The input keeps up with the model. Time spent on the pipeline would not make this run faster.'));
@@ -29,10 +29,10 @@ function nothing(report) {
   return h('div', {class: 'card calm'}, h('p', {}, words));
 }
 
-function findingCard(finding, number, source) {
-  const id = 'finding-' + number;
+function findingCard(finding, place, source) {
+  const id = 'finding-' + place;
   return h('article', {class: 'card finding', 'aria-labelledby': id},
-    h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(number)), h('h3', {id}, breakable(text(finding.title).replaceAll('`', ''))), gain(finding)),
+    h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(place)), h('h3', {id}, breakable(text(finding.title).replaceAll('`', ''))), gain(finding)),
     h('p', {class: 'why'}, inline(text(finding.why))),
     snippet(part(finding.fix)),
     text(part(finding.gain).because) ? h('p', {class: 'because'}, inline(text(finding.gain.because))) : null,
@@ -104,5 +104,5 @@ function evidence(finding) {
   const entries = Object.entries(part(finding.evidence)).filter(([, value]) => num(value) !== null);
   if (!entries.length) return [];
   return [h('h4', {}, 'Seen in this run'), h('dl', {class: 'evidence'}, entries.map(([key, value]) => h('div', {},
-    h('dt', {}, key.replaceAll('_', ' ')), h('dd', {}, count(value, Math.abs(value) < 10 ? 3 : 1)))))];
+    h('dt', {}, key.replaceAll('_', ' ')), h('dd', {}, number(value)))))];
 }

@@ -1,6 +1,6 @@
 // A stacked area of step time in plain SVG.
 import {num, svg} from './dom.js';
-import {count, ms} from './format.js';
+import {ms, number, percent} from './words.js';
 
 const MARGIN = {left: 56, right: 14, top: 24, bottom: 30};
 const HEIGHT = 268;
@@ -24,16 +24,16 @@ export function axisTop(totals) {
 }
 
 /** steps: [int], layers: [{key, values: [ms | null]}] with the lowest first */
-export function scales(width, steps, layers, percent) {
+export function scales(width, steps, layers, shares) {
   const totals = steps.map((_, i) => layers.reduce((sum, layer) => sum + (num(layer.values[i]) || 0), 0));
-  const top = percent ? 100 : axisTop(totals);
+  const top = shares ? 100 : axisTop(totals);
   const inner = {width: width - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom};
   const first = steps[0], last = steps[steps.length - 1];
   return {
-    totals, top, width, first, last, percent,
+    totals, top, width, first, last, shares,
     x: (step) => MARGIN.left + (last > first ? (step - first) / (last - first) : 0.5) * inner.width,
     y: (value) => MARGIN.top + inner.height - (Math.min(value, top) / top) * inner.height,
-    value: (v, i) => (percent ? (totals[i] ? (100 * v) / totals[i] : 0) : v),
+    value: (v, i) => (shares ? (totals[i] ? (100 * v) / totals[i] : 0) : v),
     right: MARGIN.left + inner.width, bottom: MARGIN.top + inner.height,
     nearest(pixel) {
       const step = first + ((pixel - MARGIN.left) / inner.width) * (last - first);
@@ -62,17 +62,15 @@ function gridLines(scale) {
   return niceTicks(0, scale.top, 5).map((tick) => [
     svg('line', {x1: MARGIN.left, x2: scale.right, y1: scale.y(tick), y2: scale.y(tick), class: tick ? 'grid' : 'base'}),
     svg('text', {x: MARGIN.left - 9, y: scale.y(tick) + 4, class: 'tick', 'text-anchor': 'end'},
-      scale.percent ? `${tick} %` : tick === 0 ? '0' : tickText(tick)),
+      scale.shares ? percent(tick / 100) : tick === 0 ? '0' : ms(tick)),
   ]);
 }
-
-const tickText = (v) => (v >= 1000 ? `${+(v / 1000).toFixed(2)} s` : v >= 1 ? `${+v.toFixed(1)} ms` : `${+(v * 1000).toFixed(0)} µs`);
 
 function stepAxis(scale) {
   const ticks = niceTicks(scale.first, scale.last, Math.min(8, scale.width / 110)).filter(Number.isInteger);
   return ticks.map((tick) => {
     const x = scale.x(tick), edge = x > scale.right - 20;
-    const label = tick === ticks[0] ? `step ${count(tick)}` : count(tick);
+    const label = tick === ticks[0] ? `step ${number(tick)}` : number(tick);
     return svg('text', {x, y: scale.bottom + 19, class: 'tick', 'text-anchor': edge ? 'end' : 'middle'}, label);
   });
 }
@@ -105,7 +103,7 @@ function epochMarks(scale, marks) {
 }
 
 function cutSpikes(scale, steps) {
-  if (scale.percent) return null;
+  if (scale.shares) return null;
   return scale.totals.map((total, i) => {
     if (total <= scale.top) return null;
     const x = scale.x(steps[i]), y = MARGIN.top;

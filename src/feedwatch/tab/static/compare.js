@@ -1,6 +1,6 @@
 // Two or more runs beside each other, with the change of every phase against one of them.
-import {h, num, text} from './dom.js';
-import {ms, percent, PHASES, rate, shortName, times} from './format.js';
+import {h, num, shortName, text} from './dom.js';
+import {change, ms, number, percent, PHASES, points, times} from './words.js';
 
 const TABLE_LETTERS = 40;
 const SAME = 0.03; // changes below 3 % are not worth a colour
@@ -67,7 +67,7 @@ function bars(rows) {
 
 const COLUMNS = [
   {title: 'Step', of: (row) => row.step_ms, show: ms, lower: true},
-  {title: 'Samples/s', of: (row) => row.samples_per_s, show: rate, lower: false},
+  {title: 'Samples/s', of: (row) => row.samples_per_s, show: number, lower: false},
   {title: 'Waiting', of: (row) => row.stall_ratio, show: percent, lower: true, points: true},
   ...PHASES.map((phase) => ({title: phase.name, of: (row) => row.phases?.[phase.key], show: ms, lower: true})),
 ];
@@ -81,15 +81,14 @@ function table(rows) {
 
 function cell(column, row, baseline) {
   const value = num(column.of(row));
-  const change = baseline && value !== null ? changeOf(column, num(column.of(baseline)), value) : null;
+  const moved = baseline && value !== null ? changeOf(column, num(column.of(baseline)), value) : null;
   return h('td', {class: value === null ? 'quiet' : ''}, column.show(value),
-    change ? h('span', {class: 'change ' + change.kind}, change.words) : null);
+    moved ? h('span', {class: 'change ' + moved.kind}, moved.words) : null);
 }
 
 function changeOf(column, from, to) {
   if (from === null || (!column.points && from === 0)) return null;
-  const change = column.points ? to - from : to / from - 1;
-  const words = (change > 0 ? '+' : '−') + Math.abs(change * 100).toFixed(Math.abs(change) < 0.0995 ? 1 : 0) + (column.points ? ' points' : ' %');
-  if (Math.abs(change) < SAME) return {kind: '', words: 'same'};
-  return {kind: change < 0 === column.lower ? 'better' : 'worse', words};
+  const difference = column.points ? to - from : to / from - 1;
+  if (Math.abs(difference) < SAME) return {kind: '', words: 'same'};
+  return {kind: difference < 0 === column.lower ? 'better' : 'worse', words: column.points ? points(difference) : change(difference)};
 }

@@ -45,3 +45,10 @@ export function bar(share, kind) {
   return h('span', {class: 'bar', 'aria-hidden': 'true'},
     h('span', {class: 'fill ' + (kind || ''), style: {width: width.toFixed(2) + '%'}}));
 }
+
+// Runs of one sweep differ at the end of their names, so the middle is left out. The whole name is in the tooltip.
+export function shortName(name, most) {
+  if (!name) return '.';
+  const head = Math.floor(most / 3);
+  return name.length <= most ? name : `${name.slice(0, head)}…${name.slice(name.length - (most - head - 1))}`;
+}

@@ -1,7 +1,7 @@
 // The card "Where a step goes": chart, switch between ms and %, values under the pointer or the arrow keys.
 import {card, h, list, num, part, text} from './dom.js';
 import {drawChart, scales} from './chart.js';
-import {count, ms, NOT_MEASURED, percent, PHASES} from './format.js';
+import {ms, NOT_MEASURED, number, percent, PHASES} from './words.js';
 
 const view = {percent: false};
 
@@ -103,13 +103,13 @@ class Plot {
       const value = num(layer.values[i]);
       return row(h('span', {class: 'swatch p-' + layer.key}), layer.name, ms(value), value === null || !total ? '' : percent(value / total));
     });
-    return [h('div', {class: 'tip-title'}, 'Around step ' + count(this.steps[i])), ...rows,
+    return [h('div', {class: 'tip-title'}, 'Around step ' + number(this.steps[i])), ...rows,
       row(h('span', {class: 'swatch'}), 'Step', ms(total), '', 'sum')];
   }
 
   speak(i) {
     const values = this.layers.map((layer) => `${layer.name} ${ms(layer.values[i])}`).join(', ');
     this.element.setAttribute('aria-valuenow', String(this.steps[i]));
-    this.element.setAttribute('aria-valuetext', `step ${count(this.steps[i])}: ${values}`);
+    this.element.setAttribute('aria-valuetext', `step ${number(this.steps[i])}: ${values}`);
   }
 }

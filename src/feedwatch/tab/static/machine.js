@@ -1,16 +1,16 @@
 // Copies to the device, the device, the host: what the hardware did.
 import {bar, card, h, num, part, text} from './dom.js';
-import {count, ms, NOT_MEASURED, percent, plural, unit} from './format.js';
+import {count, ms, NOT_MEASURED, number, percent, rate, size} from './words.js';
 
 export function transfersCard(report) {
   const t = part(report.transfers);
   if (!report.transfers) return null;
   const link = num(t.link_gb_per_s), speed = num(t.gb_per_s);
-  const note = `${plural(num(t.windows) || 0, 'profiler window')}${text(t.source) ? ', ' + text(t.source) : ''}`;
+  const note = `${count(num(t.windows) || 0, 'profiler window')}${text(t.source) ? ', ' + text(t.source) : ''}`;
   return card('Copies to the device', note,
     h('dl', {class: 'figures'},
-      figure('Per step', unit(t.mb_per_step, 'MB'), num(t.copies) === null ? null : `in ${count(t.copies, 1)} copies`),
-      figure('Speed', unit(speed, 'GB/s'), link === null ? null : `of ${unit(link, 'GB/s')} the link can carry`, link && speed !== null ? speed / link : null),
+      figure('Per step', size(bytes(t.mb_per_step, 1e6)), num(t.copies) === null ? null : `in ${count(t.copies, 'copy', 'copies')}`),
+      figure('Speed', rate(speed), link === null ? null : `of ${rate(link)} the link can carry`, link && speed !== null ? speed / link : null),
       figure('Hidden behind compute', percent(t.hidden_share), null, num(t.hidden_share), 'p-compute'),
       figure('Exposed', ms(t.exposed_ms_per_step), 'added to each step')),
     kinds(part(t.by_kind)));
@@ -24,8 +24,10 @@ function kinds(byKind) {
     h('span', {class: 'who'}, KIND_WORDS[kind] || kind),
     bar(value.mb / total, kind === 'pageable' ? 'p-h2d' : 'p-compute'),
     h('span', {class: 'n'}, percent(value.mb / total)),
-    h('span', {class: 'remark'}, unit(value.gb_per_s, 'GB/s')))));
+    h('span', {class: 'remark'}, rate(value.gb_per_s)))));
 }
+
+const bytes = (value, per) => (num(value) === null ? null : value * per);
 
 const KIND_WORDS = {pinned: 'from pinned memory', pageable: 'from pageable memory', other: 'other memory', unknown: 'memory unknown'};
 
@@ -36,10 +38,10 @@ export function machineCard(report) {
     report.device ? meter('Device busy', device.utilisation, 'some kernel ran') : null,
     report.device ? meter('Device idle', device.idle_share, 'seen by a profiler window') : null,
     report.device ? meter('Device memory', device.memory_used_share, 'in use') : null,
-    num(device.pcie_rx_gb_per_s) === null ? null : figure('PCIe, to the device', unit(device.pcie_rx_gb_per_s, 'GB/s', 2)),
-    figure('CPU', used === null ? NOT_MEASURED : `${count(used, used < 1 ? 2 : 1)} of ${cpus === null ? '?' : count(cpus, 1)}`, 'cores in use', cpus && used !== null ? used / cpus : null),
+    num(device.pcie_rx_gb_per_s) === null ? null : figure('PCIe, to the device', rate(device.pcie_rx_gb_per_s)),
+    figure('CPU', used === null ? NOT_MEASURED : `${number(used)} of ${cpus === null ? '?' : number(cpus)}`, 'cores in use', cpus && used !== null ? used / cpus : null),
     num(host.iowait_share) === null ? null : meter('Waiting for storage', host.iowait_share, 'of the CPU time'),
-    num(host.ram_available_gb) === null ? null : figure('Memory available', unit(host.ram_available_gb, 'GB')),
+    num(host.ram_available_gb) === null ? null : figure('Memory available', size(bytes(host.ram_available_gb, 1e9))),
   ].filter(Boolean);
   if (!report.device && used === null) return null;
   return card('Machine', report.device ? null : 'no device figures', h('dl', {class: 'figures'}, figures));

@@ -2,7 +2,7 @@
 import {card, h, list, num, part, text} from './dom.js';
 import {figure} from './machine.js';
 import {inline} from './markdown.js';
-import {count, ms, percent, PHASES, plural} from './format.js';
+import {count, ms, number, percent, PHASES} from './words.js';
 
 export function onceCard(report) {
   const startup = part(report.startup), epochs = part(report.epoch_boundary);
@@ -12,7 +12,7 @@ export function onceCard(report) {
   return card('Start-up and epochs', 'not part of the figures above',
     h('dl', {class: 'figures'},
       figure('First step', ms(startup.first_step_ms), num(startup.tracing_ms) === null ? null : `${ms(startup.tracing_ms)} of it tracing and compiling`),
-      figure('Between epochs', ms(epochs.median_ms), num(epochs.count) ? `median of ${plural(epochs.count, 'boundary').replace('boundarys', 'boundaries')}` : null),
+      figure('Between epochs', ms(epochs.median_ms), num(epochs.count) ? `median of ${count(epochs.count, 'boundary', 'boundaries')}` : null),
       num(epochs.share) === null ? null : figure('Share of the run', percent(epochs.share), 'lost between epochs'),
       num(epochs.loader_start_ms) === null ? null : figure(starting, ms(epochs.loader_start_ms), 'per epoch'),
       num(epochs.first_fetch_ms) === null ? null : figure('First batch', ms(epochs.first_fetch_ms), 'per epoch')));
@@ -21,17 +21,17 @@ export function onceCard(report) {
 export function costCard(report) {
   const cost = part(report.self), steps = part(report.steps);
   const left = [[steps.warmup, 'warm-up'], [steps.dropped, 'not trusted']].filter(([n]) => num(n))
-    .map(([n, words]) => `${count(n)} ${words}`);
+    .map(([n, words]) => `${number(n)} ${words}`);
   return card('This measurement', null,
     h('dl', {class: 'figures'},
       figure('Feedwatch itself', percent(cost.overhead_ratio), 'of the training time, at most'),
-      figure('Per step', num(cost.us_per_step) === null ? ms(null) : ms(cost.us_per_step / 1000), 'on the training thread'),
-      figure('Steps', count(steps.measured), left.length ? 'left out: ' + left.join(', ') : 'none left out'),
-      num(cost.profiler_windows) === null ? null : figure('Profiler windows', count(cost.profiler_windows), dropped(cost))),
+      figure('Per step', ms(num(cost.us_per_step) === null ? null : cost.us_per_step / 1000), 'on the training thread'),
+      figure('Steps', number(steps.measured), left.length ? 'left out: ' + left.join(', ') : 'none left out'),
+      num(cost.profiler_windows) === null ? null : figure('Profiler windows', number(cost.profiler_windows), dropped(cost))),
     notMeasured(report));
 }
 
-const dropped = (cost) => (num(cost.dropped_windows) ? `${plural(cost.dropped_windows, 'window')} dropped` : null);
+const dropped = (cost) => (num(cost.dropped_windows) ? `${count(cost.dropped_windows, 'window')} dropped` : null);
 
 function notMeasured(report) {
   const phases = part(report.phases);

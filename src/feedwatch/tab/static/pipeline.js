@@ -1,6 +1,6 @@
 // The user's own input pipeline: stages with the bottleneck, workers, settings.
 import {bar, card, h, list, num, part, text} from './dom.js';
-import {count, ms, percent, plural} from './format.js';
+import {count, ms, number, percent, times} from './words.js';
 
 const KIND = {
   'tf.data': 'tf.data', dataloader: 'DataLoader', pydataset: 'Keras PyDataset', generator: 'Python generator', arrays: 'arrays in memory',
@@ -22,7 +22,7 @@ const shown = (value) => PYTHON.get(value) ?? (typeof value === 'object' ? '…'
 function headroom(report, kind) {
   const room = num(part(report.verdict).headroom);
   if (room === null) return kind || null;
-  const words = room < 1 ? `supplies ${percent(room)} of what the step could take` : `could feed a step ${room.toFixed(1)} times as fast`;
+  const words = room < 1 ? `supplies ${percent(room)} of what the step could take` : `could feed a step ${times(room)} as fast`;
   return `${kind || 'The pipeline'} ${words}`;
 }
 
@@ -38,7 +38,7 @@ function stageList(stages) {
 
 function stageRemark(stage) {
   const words = [];
-  if (num(stage.parallelism) !== null) words.push(`× ${count(stage.parallelism)}${stage.tunable === true ? ' auto' : ''}`);
+  if (num(stage.parallelism) !== null) words.push(`× ${number(stage.parallelism)}${stage.tunable === true ? ' auto' : ''}`);
   if (num(stage.buffer) !== null) words.push(`buffer ${percent(stage.buffer)} full`);
   return words.join(' · ');
 }
@@ -49,10 +49,10 @@ export function workersCard(report) {
   const busy = (worker) => (num(worker.fetch_ms) || 0) + (num(worker.collate_ms) || 0);
   const longest = Math.max(...workers.map(busy), 1e-9);
   const rows = workers.map((worker) => workerRow(worker, longest));
-  const note = `${plural(workers.length, 'worker')}, time per batch`;
+  const note = `${count(workers.length, 'worker')}, time per batch`;
   return card('Workers', note, workerLegend(),
     h('ol', {class: 'rows'}, rows.slice(0, SHOWN_WORKERS)),
-    rows.length > SHOWN_WORKERS ? h('details', {}, h('summary', {}, `The other ${count(rows.length - SHOWN_WORKERS)}`),
+    rows.length > SHOWN_WORKERS ? h('details', {}, h('summary', {}, `The other ${number(rows.length - SHOWN_WORKERS)}`),
       h('ol', {class: 'rows'}, rows.slice(SHOWN_WORKERS))) : null);
 }
 
@@ -65,7 +65,7 @@ function workerRow(worker, longest) {
     .filter(([key]) => num(worker[key]) !== null).map(([key, words]) => `${percent(worker[key])} ${words}`);
   const known = num(worker.fetch_ms) !== null || num(worker.collate_ms) !== null;
   return h('li', {class: 'row worker', title: parts.join(', ')},
-    h('span', {class: 'who'}, `Worker ${count(worker.id)}`),
+    h('span', {class: 'who'}, `Worker ${number(worker.id)}`),
     h('span', {class: 'bar', 'aria-hidden': 'true'},
       h('span', {class: 'fill p-compute', style: {width: width(worker.fetch_ms)}}),
       h('span', {class: 'fill p-h2d', style: {width: width(worker.collate_ms)}})),

@@ -1,6 +1,6 @@
 // The ranks of one training run side by side: one slow loader holds all of them up.
 import {bar, card, h, list, num, part} from './dom.js';
-import {count, ms, percent, plural} from './format.js';
+import {count, ms, number, percent} from './words.js';
 
 const WORTH_SAYING = 0.05; // of the time, as everywhere in feedwatch
 
@@ -12,7 +12,7 @@ export function heldUpBy(report) {
 
 export function heldUpNotice(report) {
   const slowest = heldUpBy(report);
-  return slowest ? h('p', {class: 'banner', role: 'note'}, `Rank ${count(slowest.rank)} waits ${ms(slowest.input_wait_ms)} for input at each step, `
+  return slowest ? h('p', {class: 'banner', role: 'note'}, `Rank ${number(slowest.rank)} waits ${ms(slowest.input_wait_ms)} for input at each step, `
     + 'and all ranks wait for it: part of what is compute here is that waiting. Its report says what to change.') : null;
 }
 
@@ -22,13 +22,13 @@ export function ranksCard(report, open) {
   const longest = Math.max(...lines.map((line) => num(line.input_wait_ms) || 0), 1e-9);
   const slowest = num(part(ranks.slowest).rank);
   const missing = num(ranks.missing) || 0;
-  return card('Ranks', `input wait per step, ${count(ranks.count)} of ${plural(num(ranks.world_size) || 0, 'rank')} reporting`,
+  return card('Ranks', `input wait per step, ${number(ranks.count)} of ${count(num(ranks.world_size) || 0, 'rank')} reporting`,
     h('ol', {class: 'rows'}, lines.map((line) => rankRow(line, longest, line.rank === slowest && lines.length > 1, open))),
     h('p', {class: 'foot'}, summary(ranks, lines.length, missing)));
 }
 
 function rankRow(line, longest, slow, open) {
-  const name = `Rank ${count(line.rank)}`;
+  const name = `Rank ${number(line.rank)}`;
   return h('li', {class: 'row rank' + (slow ? ' hot' : '')},
     h('span', {class: 'who'}, typeof line.run === 'string' && open
       ? h('button', {type: 'button', class: 'link', onclick: () => open(line.run)}, name) : name),
@@ -39,8 +39,8 @@ function rankRow(line, longest, slow, open) {
 
 function summary(ranks, shown, missing) {
   const words = [`Median wait ${ms(ranks.median_input_wait_ms)}, longest ${ms(ranks.max_input_wait_ms)}.`];
-  if (num(ranks.count) > shown) words.push(`The ${count(shown)} that wait longest are shown.`);
-  if (missing) words.push(`${plural(missing, 'rank')} wrote no report.`);
+  if (num(ranks.count) > shown) words.push(`The ${number(shown)} that wait longest are shown.`);
+  if (missing) words.push(`${count(missing, 'rank')} wrote no report.`);
   words.push('All ranks go at the pace of the slowest.');
   return words.join(' ');
 }

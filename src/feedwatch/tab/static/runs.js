@@ -1,6 +1,6 @@
 // The list of runs: each with its stall ratio, ranks of one training run folded together, boxes to compare.
-import {breakable, h, num, text} from './dom.js';
-import {count, percent, shortName} from './format.js';
+import {breakable, h, num, shortName, text} from './dom.js';
+import {count, percent} from './words.js';
 
 const LIST_LETTERS = 34; // two lines
 const MANY = 9; // from here on a filter helps more than it costs
@@ -14,7 +14,7 @@ export function runList(state, actions) {
   fill();
   return h('nav', {class: 'runs', 'aria-label': 'Runs'},
     h('div', {class: 'runs-head'}, h('h2', {}, 'Runs'), h('span', {class: 'note'}, 'waiting')),
-    state.rows.length >= MANY ? h('input', {type: 'search', class: 'filter', placeholder: `Filter ${count(state.rows.length)} runs`,
+    state.rows.length >= MANY ? h('input', {type: 'search', class: 'filter', placeholder: `Filter ${count(state.rows.length, 'run')}`,
       'aria-label': 'Filter runs', 'data-key': 'filter', value: filter.words,
       oninput: (event) => { filter.words = event.target.value; fill(); }}) : null,
     items, compareAction(state, actions));
@@ -38,7 +38,7 @@ function group(rows, state, actions) {
   const inside = rows.some((row) => row.run === state.run);
   return h('details', {class: 'group', open: inside, 'data-key': 'group ' + worst.group},
     h('summary', {title: worst.group}, h('span', {class: 'dot l-' + worst.level}), h('span', {class: 'name'}, breakable(shortName(worst.group, LIST_LETTERS))),
-      h('span', {class: 'sub'}, `${count(rows.length)} ranks`), h('span', {class: 'n'}, num(worst.stall_ratio) === null ? '–' : percent(worst.stall_ratio))),
+      h('span', {class: 'sub'}, count(rows.length, 'rank')), h('span', {class: 'n'}, num(worst.stall_ratio) === null ? '–' : percent(worst.stall_ratio))),
     rows.map((row) => entry(row, state, actions, text(row.run).slice(worst.group.length).replace(/^\//, ''))));
 }
 

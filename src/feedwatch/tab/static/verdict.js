@@ -1,7 +1,7 @@
 // The top of the page: one sentence, four numbers, one step as a bar.
 import {h, num, part, text} from './dom.js';
 import {inline} from './markdown.js';
-import {ago, count, ms, NOT_MEASURED, percent, PHASES, rate, times} from './format.js';
+import {ago, count, ms, NOT_MEASURED, number, percent, PHASES, times} from './words.js';
 
 const BOUND = {
   input: 'Waits for input', transfer: 'Waits for copies', compute: 'Busy computing', launch: 'Idles inside the step',
@@ -37,8 +37,8 @@ function origin(row, report, alone) {
   const run = part(report.run), steps = part(report.steps);
   const framework = [text(run.framework), text(run.version)].filter(Boolean).join(' ');
   const where = [alone ? text(row.run) : null, framework && framework[0].toUpperCase() + framework.slice(1), text(run.backend), text(run.device)];
-  if (num(run.world_size) > 1) where.push(`rank ${count(run.rank)} of ${count(run.world_size)}`);
-  if (num(steps.measured) !== null) where.push(`${count(steps.measured)} steps measured`);
+  if (num(run.world_size) > 1) where.push(`rank ${number(run.rank)} of ${number(run.world_size)}`);
+  if (num(steps.measured) !== null) where.push(`${count(steps.measured, 'step')} measured`);
   where.push(report.clock === 'device' ? 'device clock' : 'host clock');
   const updated = ago(run.updated);
   if (updated) where.push('last report ' + updated);
@@ -51,8 +51,8 @@ function numbers(report) {
   const figures = [
     [percent(v.stall_ratio), who, 'Share of the measured training time'],
     [ms(v.step_ms), 'per step', 'Median over the measured steps'],
-    [rate(v.samples_per_s), 'samples per second', 'Over the measured steps'],
-    [num(v.ceiling_speedup) === null ? NOT_MEASURED : times(v.ceiling_speedup), 'best possible speed-up', 'The step without any waiting'],
+    [number(v.samples_per_s), 'samples per second', 'Over the measured steps'],
+    [times(v.ceiling_speedup), 'best possible speed-up', 'The step without any waiting'],
   ];
   return h('dl', {class: 'numbers'}, figures.map(([value, label, hint]) => h('div', {title: hint},
     h('dt', {}, label), h('dd', {class: value === NOT_MEASURED ? 'quiet' : ''}, value))));
