@@ -116,7 +116,7 @@ IMPURE = {
 }
 # importlib and pkgutil find the rules; nothing here opens a file, reads a clock or knows the machine.
 PURE_IMPORTS = {
-    "collections", "dataclasses", "enum", "feedwatch", "functools", "importlib", "itertools", "keyword", "math", "operator",
+    "collections", "dataclasses", "decimal", "enum", "feedwatch", "functools", "importlib", "itertools", "keyword", "math", "operator",
     "pkgutil", "re", "statistics", "string", "typing",
 }  # fmt: skip
 IMPURE_CALLS = {"open", "print", "input", "read_text", "write_text", "read_bytes", "write_bytes"}
