@@ -30,8 +30,7 @@ from feedwatch.measure.window import Piece
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import StepRecord
-from feedwatch.report.json_file import REPORT_FILE, report_file_name
-from feedwatch.report.json_form import dumps
+from feedwatch.report.json import REPORT_FILE, dumps, report_file_name
 from feedwatch.report.load import load_run
 
 RUN = RunFacts("lightning", "2.6.6", "torch", "cpu", started_s=1.0)

@@ -29,7 +29,7 @@ def run(case: ZooCase, fix: Advised | None, answer: Path) -> None:
     kept = _keep_last_case()
     with tempfile.TemporaryDirectory(prefix="feedwatch-zoo-") as log_dir:
         report, watch = _trained(case, fix, log_dir)
-    from feedwatch.report.json_form import to_json
+    from feedwatch.report.json import to_json
 
     value = {
         "report": to_json(report),

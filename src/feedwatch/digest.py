@@ -16,8 +16,8 @@ from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import Window
-from feedwatch.report.assemble import Ingredients, OwnCost, assemble
-from feedwatch.report.json_file import write_report_file
+from feedwatch.report.build import Ingredients, OwnCost, build
+from feedwatch.report.json import write_report_file
 from feedwatch.report.load import load_siblings
 from feedwatch.report.markdown import render_markdown
 from feedwatch.report.output import Output
@@ -88,7 +88,7 @@ class Digest:
         boundaries = self._so_far.boundaries()
         verdict = judge(run, facts)
         case = Case(verdict, run, facts, startup, boundaries, self._so_far.counts)
-        return assemble(
+        return build(
             Ingredients(
                 status=self.status,
                 case=case,

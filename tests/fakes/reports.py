@@ -7,7 +7,7 @@ from feedwatch.measure.run_so_far import RunSoFar
 from feedwatch.measure.window import Piece
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import EpochGap
-from feedwatch.report.assemble import Ingredients, OwnCost, assemble
+from feedwatch.report.build import Ingredients, OwnCost, build
 from tests.fakes.values import facts, record, run_facts
 
 LITTLE = OwnCost(9000.0, 1000, 0)
@@ -26,4 +26,4 @@ def report(status=Status.FINISHED, known=None, rank=0, world_size=1, started_s=1
     seen = known or facts(run=run_facts(rank=rank, world_size=world_size, started_s=started_s))
     run = measured.run()
     case = Case(judge(run, seen), run, seen, measured.startup(12.0), measured.boundaries(), measured.counts)
-    return assemble(Ingredients(status, case, advise(case), measured.history.series(), own, now_s=200.0))
+    return build(Ingredients(status, case, advise(case), measured.history.series(), own, now_s=200.0))

@@ -20,7 +20,7 @@ import keras
 import numpy as np
 
 from feedwatch.keras import FeedWatch
-from feedwatch.report.json_file import REPORT_FILE
+from feedwatch.report.json import REPORT_FILE
 
 TENSORFLOW = sys.argv[1] == "tensorflow"
 X = np.random.default_rng(0).random((64, 8)).astype("float32")

@@ -15,7 +15,7 @@ from pathlib import Path
 from feedwatch.model.report import Status
 from feedwatch.model.steps import StepRecord
 from feedwatch.model.facts import RunFacts
-from feedwatch.report.event_output import own_run
+from feedwatch.report.tensorboard import own_run
 from feedwatch.session import Session
 from feedwatch.settings import Settings
 

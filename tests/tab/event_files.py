@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from feedwatch.report.event_output import report_summary
+from feedwatch.report.tensorboard import report_summary
 
 
 def write_report(

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from feedwatch.report import front_end
+from feedwatch.report import html
 
 from . import reports
 from .event_files import write_report
@@ -320,7 +320,7 @@ def _shown_ms(tab, url) -> float:
 
 
 def test_markdown_and_differences_become_elements_never_html(tab):
-    modules = front_end.script() + "export {markdown, difference};"
+    modules = html.script() + "export {markdown, difference};"
     load = "const m = await import(URL.createObjectURL(new Blob([code], {type: 'text/javascript'})));"
     page = tab.blank()
     shown = page.evaluate(

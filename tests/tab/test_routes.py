@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
-from feedwatch.report.event_output import own_run
-from feedwatch.report.json_form import from_json
+from feedwatch.report.json import from_json
+from feedwatch.report.tensorboard import own_run
 from feedwatch.tab.reports import MAX_REPORT_BYTES
 
 from . import reports

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from feedwatch import words
-from feedwatch.report import front_end
+from feedwatch.report import html
 
 NAMES = ("ms", "percent", "change", "points", "times", "size", "rate", "number")
 
@@ -31,7 +31,7 @@ def module(tab):
     page = tab.blank()
 
     def ask(code: str, argument):
-        script = front_end.script() + f"export {{{', '.join(NAMES)}, count, gainRange, NOT_MEASURED, PHASES}};"
+        script = html.script() + f"export {{{', '.join(NAMES)}, count, gainRange, NOT_MEASURED, PHASES}};"
         load = "const m = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
         return page.evaluate(f"async ([script, given]) => {{ {load} return {code}; }}", [script, argument])
 

@@ -30,9 +30,13 @@ PLANTED = [
         "import feedwatch.advise.rules.loader.fw102_too_few_workers",
     ),
     ("standard library only", "measure/clock.py", "import numpy"),
-    ("One module writes event files", "session.py", "import feedwatch.report.event_file"),
-    ("One module writes event files", "probe/machine.py", "import feedwatch.report.event_file"),
-    ("One module writes event files", "report/a_new_module.py", "import feedwatch.report.event_file"),
+    ("One module writes event files", "session.py", "import tensorboard"),
+    (
+        "One module writes event files",
+        "hooks/a_new_hook.py",
+        "from tensorboard.summary.writer.record_writer import RecordWriter",
+    ),
+    ("One module writes event files", "report/a_new_module.py", "def late():\n    import tensorboard"),
 ]
 
 

@@ -41,7 +41,8 @@ def names_used(text):
 
 
 def test_one_module_frames_records():
-    assert places(r"import RecordWriter") == {"report/event_file.py"}
+    assert places(r"import RecordWriter") == {"report/tensorboard.py"}
+    assert places(r"\bEventFile\b") == {"report/tensorboard.py"}
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from feedwatch.model.pipeline import PipelineFacts, Stage
 from feedwatch.model.report import Status
 from feedwatch.model.steps import EpochGap
 from feedwatch.model.verdict import Bound
-from feedwatch.report.event_output import own_run
 from feedwatch.report.load import load_run
+from feedwatch.report.tensorboard import own_run
 from feedwatch.session import Session
 from feedwatch.settings import Settings
 from tests.fakes.clock import FakeClock
@@ -164,7 +164,7 @@ def test_notes_appear_once(tmp_path, clock):
 
 
 def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
-    from feedwatch.report.json_file import write_report_file
+    from feedwatch.report.json import write_report_file
     from feedwatch.report.load import _from_event_files
     from tests.fakes.reports import report
 

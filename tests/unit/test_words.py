@@ -9,7 +9,7 @@ import pytest
 from feedwatch import words
 from feedwatch.model.steps import PHASES
 from feedwatch.model.verdict import Basis, Gain
-from feedwatch.report.front_end import SCRIPTS, source
+from feedwatch.report.html import SCRIPTS, source
 
 SOURCES = Path(words.__file__).parent
 

@@ -17,7 +17,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from feedwatch.report.json_form import to_json
+    from feedwatch.report.json import to_json
     from feedwatch.report.load import load_run
 
     report = load_run(args.run)

@@ -9,7 +9,7 @@ from typing import Final
 
 from feedwatch.errors import SettingError
 from feedwatch.report.output import Output
-from feedwatch.report.outputs import own_run
+from feedwatch.report.tensorboard import own_run
 from feedwatch.settings import switched_off
 
 SUB_RUN: Final = "feedwatch"

@@ -2,15 +2,13 @@
 
 import os
 import zlib
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from feedwatch.errors import ReportError
 from feedwatch.model.report import Report
-from feedwatch.report.json_file import RANK_FILES, REPORT_FILE
-from feedwatch.report.json_form import loads
+from feedwatch.report.json import RANK_FILES, REPORT_FILE, loads
 from feedwatch.report.ranks import merge
 
 # A report is about 100 kB; a file in a shared directory may be anything.
@@ -92,28 +90,13 @@ def _last_in_event_file(path: Path) -> Report | None:
     """The newest whole snapshot; a broken tail hides only what stands behind it."""
     if path.stat().st_size > MAX_EVENT_FILE_BYTES:
         raise ReportError(f"{path} is larger than {MAX_EVENT_FILE_BYTES >> 20} MiB")
+    # Here, because most runs have a report.json and TensorBoard's messages take longer to import than it takes to read.
+    from feedwatch.report.tensorboard import snapshots
+
     last: bytes | None = None
-    for packed in _snapshots(path):
+    for packed in snapshots(path):
         last = packed
     return None if last is None else loads(_unpack(last, path))
-
-
-def _snapshots(path: Path) -> Iterator[bytes]:
-    from tensorboard.compat.proto.event_pb2 import Event
-
-    from feedwatch.report.event_output import REPORT_TAG
-    from feedwatch.report.records import read_records
-
-    for record in read_records(path):
-        if REPORT_TAG.encode() not in record:
-            continue
-        try:
-            event = Event.FromString(record)
-        except Exception:  # noqa: S112 -- a damaged record is not a snapshot; protobuf raises its own classes
-            continue
-        for value in event.summary.value:
-            if value.tag == REPORT_TAG and value.tensor.string_val:
-                yield value.tensor.string_val[0]
 
 
 def _unpack(packed: bytes, path: Path) -> bytes:

@@ -3,7 +3,7 @@
 from feedwatch.model.report import Report
 from feedwatch.model.steps import PHASES
 from feedwatch.model.verdict import Bound, Finding, Gain
-from feedwatch.report.json_form import clean
+from feedwatch.report.json import clean
 from feedwatch.words import NOT_MEASURED, PHASE_NAMES, gain_text, ms, number, percent
 
 # TensorBoard's text card is read at a glance; what comes third rarely matters before the first is done.

@@ -12,8 +12,8 @@ from tensorboard.data import provider
 from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
-from feedwatch.report import front_end
-from feedwatch.report.event_output import PLUGIN, REPORT_TAG
+from feedwatch.report import html
+from feedwatch.report.tensorboard import PLUGIN, REPORT_TAG
 from feedwatch.tab import rank_groups
 from feedwatch.tab.reports import report_in, tidy
 from feedwatch.tab.rows import Rows
@@ -28,8 +28,8 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         self._provider = context.data_provider
         self._rows = Rows()
         # Read once: a later change on disk cannot change what is served, and no URL reaches the file system.
-        self._script = front_end.script() + "export {start as render};\n"
-        self._style = front_end.style_sheet()
+        self._script = html.script() + "export {start as render};\n"
+        self._style = html.style_sheet()
 
     def is_active(self) -> bool:
         # TensorBoard itself shows the tab where a series with our plugin name exists.
@@ -69,7 +69,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
 
     def _rule(self, request: wrappers.Request) -> wrappers.Response:
         code = request.args.get("code", "")
-        page = front_end.rule_page(code)
+        page = html.rule_page(code)
         if page is None:
             return _error(request, "No rule has this code in the feedwatch that TensorBoard runs with.", 404)
         return _json(request, {"code": code, "page": page})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from feedwatch.errors import ReportError
-from feedwatch.report.json_form import from_json, to_json
+from feedwatch.report.json import from_json, to_json
 from feedwatch.report.ranks import merge
 
 

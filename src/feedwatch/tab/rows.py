@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from feedwatch.report.front_end import overview
+from feedwatch.report.html import overview
 from feedwatch.tab.reports import report_in, tidy
 
 # About 1 KB each. Whole reports are not kept: opening one costs 2 ms, keeping two hundred would cost 20 MB.

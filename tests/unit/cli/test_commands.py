@@ -4,7 +4,7 @@ import pytest
 
 from feedwatch import __version__
 from feedwatch.cli import COMMANDS, main
-from feedwatch.report.json_file import write_report_file
+from feedwatch.report.json import write_report_file
 from tests.fakes.reports import report
 
 

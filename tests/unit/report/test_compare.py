@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from feedwatch.model.report import Report
-from feedwatch.report.compare import Call, Unit, compare
-from feedwatch.report.json_form import from_json
-from feedwatch.report.rank_test import mann_whitney_p
+from feedwatch.report.compare import Call, Unit, compare, mann_whitney_p
+from feedwatch.report.json import from_json
 from tests.tab import reports
 
 

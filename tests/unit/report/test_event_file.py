@@ -5,12 +5,10 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-from feedwatch.report.event_file import EventFile
-from feedwatch.report.event_output import ADVICE_TAG, REPORT_TAG, own_run
 from feedwatch.report.load import load_run
 from feedwatch.report.markdown import render_markdown
-from feedwatch.report.records import read_records
 from feedwatch.report.scalars import DESCRIPTIONS, scalars
+from feedwatch.report.tensorboard import ADVICE_TAG, REPORT_TAG, EventFile, own_run, read_records
 from tests.fakes.reports import course, report
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.errors import ReportError
-from feedwatch.report.json_form import dumps, from_json, loads, to_json
+from feedwatch.report.json import dumps, from_json, loads, to_json
 from tests.fakes.reports import report
 
 SECTIONS = {

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from feedwatch.errors import ReportError
-from feedwatch.report.json_file import write_report_file
+from feedwatch.report.json import write_report_file
 from feedwatch.report.load import load_run
 from tests.fakes.reports import report
 

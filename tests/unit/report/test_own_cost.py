@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedwatch.report.assemble import OwnCost
+from feedwatch.report.build import OwnCost
 from tests.fakes.reports import report
 
 MS = 1_000_000

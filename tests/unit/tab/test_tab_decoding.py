@@ -71,7 +71,7 @@ JSON = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(["verdict", "run", "phases", "findings", "status", "series"]), JSON))
 def test_a_report_of_any_shape_has_a_line_in_the_list(parts):
-    from feedwatch.report.front_end import overview
+    from feedwatch.report.html import overview
 
     report = decode(packed({"schema": 1, **parts}))
     row = tidy(overview("run", report))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from feedwatch.report.front_end import SCRIPTS, STYLE, script, source, style_sheet
+from feedwatch.report.html import SCRIPTS, STYLE, script, source, style_sheet
 
 SOURCES = {name: source(name) for name in SCRIPTS}
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from feedwatch.report.front_end import style_sheet
+from feedwatch.report.html import style_sheet
 
 TEXT_PAIRS = [
     *[(ink, paper) for ink in ("fg", "mut") for paper in ("bg", "card", "soft", "code")],

@@ -9,7 +9,7 @@ import keras
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 from feedwatch.report.output import Output
-from feedwatch.report.outputs import SummaryOutput, own_run
+from feedwatch.report.tensorboard import SummaryOutput, own_run
 
 
 class Place(NamedTuple):

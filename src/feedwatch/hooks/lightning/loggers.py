@@ -15,9 +15,9 @@ from feedwatch.guard import Guard
 from feedwatch.hooks.destination import Destination, own_destination, sub_run
 from feedwatch.model.report import Report
 from feedwatch.report.html import render_html
-from feedwatch.report.json_form import dumps
+from feedwatch.report.json import dumps
 from feedwatch.report.output import Output
-from feedwatch.report.outputs import SummaryOutput
+from feedwatch.report.tensorboard import SummaryOutput
 
 # Their clients queue or send by themselves and may be called from any thread. A call may also wait for the network,
 # which the training thread must not do. Every other logger is called on the training thread, as Lightning calls it.

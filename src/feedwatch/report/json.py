@@ -1,15 +1,24 @@
-"""The report as JSON and back. Reading validates: every field is checked against the value's own types."""
+"""The report as JSON and back, and report.json, the file that is always whole.
+
+Reading validates: every field is checked against the type that the report's own class declares.
+"""
 
 import json
 import math
+import os
 import types
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from feedwatch.errors import ReportError
 from feedwatch.model.report import SCHEMA, Report
+
+REPORT_FILE: Final = "report.json"
+RANK_FILES: Final = "report.rank*.json"
 
 # "self" is no name for a Python field.
 _JSON_NAMES: Final = {"self_cost": "self"}
@@ -46,6 +55,26 @@ def loads(text: str | bytes) -> Report:
     except (ValueError, RecursionError) as error:
         raise ReportError(f"not a feedwatch report: {error}") from None
     return from_json(data)
+
+
+def report_file_name(rank: int) -> str:
+    """One file per rank: no rank waits for another, whoever reads merges."""
+    return REPORT_FILE if rank == 0 else f"report.rank{rank:05d}.json"
+
+
+def write_report_file(directory: Path, report: Report) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / report_file_name(report.run.rank)
+    # A reader, or a kill, finds the old file or the new one, never a part of one.
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(dumps(report), encoding="utf-8")
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    return path
 
 
 def clean(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Putting the report together from what the other rooms found out: no arithmetic beyond units."""
+"""The report, put together from what the other rooms found out. Nothing is computed here except units."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -44,7 +44,7 @@ class Ingredients:
     now_s: float
 
 
-def assemble(parts: Ingredients) -> Report:
+def build(parts: Ingredients) -> Report:
     case, facts, run = parts.case, parts.case.facts, parts.case.run
     counts = case.counts
     wall_ns = 0 if run is None else run.wall_ns
