@@ -18,12 +18,24 @@ def _strict(monkeypatch, request):
     monkeypatch.delenv("FEEDWATCH", raising=False)
 
 
-# Real frameworks, processes and browsers on a machine that others share: what fails once and not again was the
-# machine. Unit tests and rules get no second chance.
-SHARED_MACHINE = ("contract", "faults", "tab", "examples")
+# Real frameworks and browsers on a machine that others share: a test that fails once and then passes met a busy machine.
+# The summary names each of them. Faults get no second attempt: a monitor that ends training once has ended it.
+SECOND_ATTEMPT = ("contract", "tab", "examples")
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if any(f"/tests/{room}/" in item.path.as_posix() for room in SHARED_MACHINE):
+        if any(f"/tests/{room}/" in item.path.as_posix() for room in SECOND_ATTEMPT):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_terminal_summary(terminalreporter):
+    again = terminalreporter.stats.get("rerun", [])
+    terminalreporter.write_line(f"{len(again)} test(s) failed once and were run again")
+    for report in again:
+        terminalreporter.write_line(f"  {report.nodeid}: {_reason(report)}")
+
+
+def _reason(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(report.longrepr if crash is None else crash.message).strip().partition("\n")[0]

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from functools import cache
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -12,27 +13,41 @@ from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.xspace_schema import xspace_class
 
 TRACES = Path(os.environ.get("FEEDWATCH_REAL_TRACES", Path(__file__).resolve().parents[4] / "shared" / "traces"))
-FOLDERS = sorted(path.parent for path in TRACES.glob("*/reference.json"))
+NAMES = (
+    "k_a100_pinned_mpdl",
+    "k_h100_no_h2d",
+    "k_h100_owlv2_pageable",
+    "k_mi300_timesformer",
+    "k_v100_lotus_b128_1gpu",
+    "k_v100_resnet50_w0",
+    "k_v100_resnet50_w0_old",
+    "k_v100_resnet50_w4",
+    "x_v100x8_bert_multiworker",
+    "xe_mi300_jax",
+    "xe_nocupti_inputbound",
+)
 
-pytestmark = pytest.mark.skipif(not FOLDERS, reason=f"no real traces at {TRACES}")
+
+def test_no_trace_is_missing_and_none_is_unread():
+    assert {path.parent.name for path in TRACES.glob("*/reference.json")} == set(NAMES)
 
 
-def trace_in(folder):
-    return next(path for path in folder.iterdir() if path.name.startswith("trace."))
+def trace_in(name):
+    return next(path for path in (TRACES / name).iterdir() if path.name.startswith("trace."))
 
 
 @cache
-def sample_in(folder):
-    return read_trace(trace_in(folder))
+def sample_in(name):
+    return read_trace(trace_in(name))
 
 
 def near(value):
     return None if value is None else pytest.approx(value, rel=0.01, abs=1e-3)
 
 
-@pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
+@pytest.fixture(params=NAMES)
 def case(request):
-    reference = json.loads((request.param / "reference.json").read_text())
+    reference = json.loads((TRACES / request.param / "reference.json").read_text())
     return reference, sample_in(request.param)
 
 
@@ -67,6 +82,22 @@ def test_kinds_agree(case):
             assert totals.gb_per_s == near(figures["GBps"])
 
 
+def test_what_lies_inside_steps_agrees(case):
+    reference, sample = case
+    for name, device in sample.devices.items():
+        expected = reference["devices"][name]
+        assert device.kernel_ns / 1e6 == near(expected["kernel_union_ms"])
+        steps = expected["steps"]
+        if not steps:
+            assert (device.bytes_per_step, device.exposed_per_step_ns) == (None, None)
+            continue
+        if expected["step_source"] != "host":
+            continue  # there the analyser counts only copies that carry the step's group; ours counts all during the step
+        assert device.bytes_per_step == near(sum(step["h2d_bytes"] for step in steps) / len(steps))
+        exposed_us = sum(step["h2d_us"] - step["h2d_overlap_us"] for step in steps) / len(steps)
+        assert device.exposed_per_step_ns / 1e3 == near(exposed_us)
+
+
 def test_steps_idle_and_waits_agree(case):
     reference, sample = case
     for name, device in sample.devices.items():
@@ -90,7 +121,7 @@ def test_steps_idle_and_waits_agree(case):
 
 
 def test_three_kinds_of_nothing_are_three_answers():
-    texts = {folder.name: " | ".join(sample_in(folder).problems) for folder in FOLDERS}
+    texts = {name: " | ".join(sample_in(name).problems) for name in NAMES}
     assert "no copies" in texts["k_h100_no_h2d"]
     assert "no device data: node-3: Failed to load libcupti" in texts["xe_nocupti_inputbound"]
     assert "no steps" in texts["xe_mi300_jax"]
@@ -98,7 +129,7 @@ def test_three_kinds_of_nothing_are_three_answers():
 
 
 def test_a_3_mb_xplane_takes_less_than_a_second():
-    path = trace_in(TRACES / "x_v100x8_bert_multiworker")
+    path = trace_in("x_v100x8_bert_multiworker")
     read_trace(path)
     began = time.perf_counter()
     read_trace(path)
@@ -110,10 +141,10 @@ def test_our_message_description_reads_what_tensorflows_own_classes_read():
     pytest.importorskip("tensorflow")
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-    for folder in FOLDERS:
-        if not folder.name.startswith("x"):
+    for name in NAMES:
+        if not name.startswith("x"):
             continue
-        data = trace_in(folder).read_bytes()
+        data = trace_in(name).read_bytes()
         theirs, ours = xplane_pb2.XSpace.FromString(data), xspace_class().FromString(data)
         assert [error.encode() for error in theirs.errors] == list(ours.errors)
         for their_plane, our_plane in zip(theirs.planes, ours.planes, strict=True):
@@ -128,3 +159,10 @@ def test_our_message_description_reads_what_tensorflows_own_classes_read():
 def line_event(event):
     stats = [(s.metadata_id, s.uint64_value, s.int64_value, s.ref_value, len(s.bytes_value)) for s in event.stats]
     return event.metadata_id, event.offset_ps, event.duration_ps, event.num_occurrences, stats
+
+
+# They belong to other people and are not in the repository. One skip for all: one line says how many are left out.
+if not TRACES.is_dir():
+    checks = [each for name, each in list(globals().items()) if name.startswith("test_")]
+    count = sum(len(NAMES) if "case" in signature(each).parameters else 1 for each in checks)
+    pytest.skip(f"{count} checks of real GPU traces left out: there are none at {TRACES}", allow_module_level=True)

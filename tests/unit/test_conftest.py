@@ -1,0 +1,49 @@
+"""Second attempts are counted, named and never given where one failure is one too many."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_it():
+    been_here = Path(__file__).with_suffix(".seen")
+    first = not been_here.exists()
+    been_here.touch()
+    assert not first, "a busy machine"
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def in_room(room):
+        folder = tmp_path / "tests" / room
+        folder.mkdir(parents=True)
+        (folder / "test_once.py").write_text(FAILS_ONCE)
+        shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+        return done.returncode, done.stdout
+
+    return in_room
+
+
+@pytest.mark.parametrize("room", ["contract", "tab", "examples"])
+def test_a_second_attempt_is_counted_and_named(run, room):
+    code, output = run(room)
+    assert code == 0
+    assert "1 test(s) failed once and were run again" in output
+    assert f"tests/{room}/test_once.py::test_it: AssertionError: a busy machine" in output
+
+
+@pytest.mark.parametrize("room", ["faults", "unit", "rules", "simulated"])
+def test_no_second_attempt_where_one_failure_is_one_too_many(run, room):
+    code, output = run(room)
+    assert code == 1
+    assert "0 test(s) failed once and were run again" in output
