@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test static unit contract rules browser pairs bench zoo clean pages
+.PHONY: demo test static unit contract rules browser pairs bench zoo clean pages traces
 
 demo: $(STAMP)
 	$(BIN)/feedwatch demo
@@ -44,6 +44,10 @@ zoo: $(STAMP)
 
 pages: $(STAMP)
 	$(BIN)/python tools/render_rule_pages.py
+
+# The small traces in tests/data, recorded again: when a profiler's format changes.
+traces: $(STAMP)
+	$(BIN)/python tools/record_traces.py
 
 # torch first and pinned: an unpinned one would bring gigabytes of CUDA.
 $(STAMP): pyproject.toml constraints.txt
