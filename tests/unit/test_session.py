@@ -6,16 +6,17 @@ from pathlib import Path
 import pytest
 
 from feedwatch.guard import FeedwatchWarning
+from feedwatch.measure.steps import StepReader
 from feedwatch.model.pipeline import PipelineFacts, Stage
 from feedwatch.model.report import Status
-from feedwatch.model.steps import EpochGap
 from feedwatch.model.verdict import Bound
 from feedwatch.report.load import load_run
 from feedwatch.report.tensorboard import own_run
 from feedwatch.session import Session
 from feedwatch.settings import Settings
 from tests.fakes.clock import FakeClock
-from tests.fakes.values import record, run_facts
+from tests.fakes.marks import Marker
+from tests.fakes.values import run_facts
 
 
 @pytest.fixture
@@ -24,15 +25,23 @@ def clock():
 
 
 def opened(directory, clock, **settings):
-    return Session.open(run_facts(), Settings(**settings), [own_run(directory)], directory, clock)
+    return Session.open(run_facts(), Settings(**settings), [own_run(directory)], directory, clock, reader=StepReader())
 
 
-def feed(session, clock, steps=40, **phases):
-    session.recorder.epoch_begin(0, 0)
-    for step in range(1, steps + 1):
-        made = record(step, **phases)
-        clock.advance_ms(made.wall_ns / 1e6)
-        session.recorder.add(made)
+def feed(session, clock, steps=40, wall_ms=10.0, wait_ms=4.0, h2d_ms=None, compute_ms=5.0, epoch=0, gap_ms=0.0):
+    """Marks as a hook takes them, handed over about once per second of the clock."""
+    marks = Marker(clock)
+    clock.advance_ms(gap_ms)
+    marks.epoch(epoch)
+    handed_over_ns = clock.now_ns()
+    for _ in range(steps):
+        rest = wall_ms - wait_ms - (h2d_ms or 0) - compute_ms
+        marks.lightning_step(wait=wait_ms, copy=h2d_ms, compute=compute_ms, after=rest)
+        if clock.now_ns() - handed_over_ns >= 1e9:
+            session.hand_over(marks.take_log())
+            handed_over_ns = clock.now_ns()
+    marks.epoch_end()
+    session.hand_over(marks.take_log())
 
 
 def test_a_run_is_written_diagnosed_and_read_back(tmp_path, clock):
@@ -135,7 +144,7 @@ def test_an_output_that_fails_does_not_keep_the_report_from_the_others(tmp_path,
 
         scalars = advice = report = flush = close = fail
 
-    session = Session.open(run_facts(), Settings(), [Broken(), own_run(tmp_path)], tmp_path, clock)
+    session = Session.open(run_facts(), Settings(), [Broken(), own_run(tmp_path)], tmp_path, clock, reader=StepReader())
     with pytest.warns(FeedwatchWarning, match="gone"):
         feed(session, clock)
         session.close(Status.FINISHED)
@@ -145,9 +154,7 @@ def test_an_output_that_fails_does_not_keep_the_report_from_the_others(tmp_path,
 def test_epoch_gaps_reach_the_report(tmp_path, clock):
     session = opened(tmp_path, clock)
     feed(session, clock)
-    session.recorder.gap(EpochGap(40, 250_000_000, loader_start_ns=200_000_000))
-    session.recorder.epoch_begin(1, 40)
-    feed(session, clock)
+    feed(session, clock, epoch=1, gap_ms=250)
     session.close(Status.FINISHED)
     boundary = session.report.epoch_boundary
     assert boundary.count >= 1
@@ -171,7 +178,9 @@ def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
     write_report_file(
         tmp_path, report(rank=1, world_size=2, started_s=clock.wall_s(), wall_ms=20, wait_ms=12, compute_ms=8)
     )
-    session = Session.open(run_facts(world_size=2), Settings(), [own_run(tmp_path)], tmp_path, clock)
+    session = Session.open(
+        run_facts(world_size=2), Settings(), [own_run(tmp_path)], tmp_path, clock, reader=StepReader()
+    )
     feed(session, clock, wall_ms=20, wait_ms=0.2, compute_ms=19)
     session.close(Status.FINISHED)
     snapshot = _from_event_files(tmp_path)
@@ -186,10 +195,18 @@ import sys
 from pathlib import Path
 from feedwatch.session import Session
 from feedwatch.settings import Settings
-from tests.fakes.values import record, run_facts
-session = Session.open(run_facts(), Settings(), [], Path(sys.argv[1]))
+from feedwatch.measure.steps import StepReader
+from tests.fakes.marks import Marker
+from tests.fakes.values import run_facts
+session = Session.open(run_facts(), Settings(), [], Path(sys.argv[1]), reader=StepReader())
+def ends(status):
+    marks = Marker()
+    marks.lightning_step()
+    marks.epoch_end()
+    session.hand_over(marks.take_log())
+    session.close(status)
 if sys.argv[2] == "hook":
-    session.ends = lambda status: (session.recorder.add(record(1)), session.close(status))
+    session.ends = ends
 {act}
 """
 

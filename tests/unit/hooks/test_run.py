@@ -1,0 +1,160 @@
+"""What every hook is given."""
+
+import pytest
+
+from feedwatch.hooks.destination import Destination
+from feedwatch.hooks.run import OwnCost, Ranks, WatchedRun, ranks_of_launcher
+from feedwatch.measure.marks import BEGIN, COMPUTE, ENTER, EPOCH_END, GOT, INPUT, LEAVE
+from feedwatch.measure.steps import Ends, StepReader
+from feedwatch.model.report import Status
+from feedwatch.settings import Settings
+from tests.fakes.clock import FakeClock
+from tests.fakes.values import run_facts
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def run(clock):
+    made = WatchedRun(
+        run_facts(framework="torch"), Settings(console=False), Destination(None, ()), StepReader(ends=Ends.NEXT), clock
+    )
+    yield made
+    made.close(Status.FINISHED)
+
+
+def steps(run, clock, count, wait_ms=4.0, compute_ms=6.0):
+    for number in range(count):
+        run.mark(ENTER, INPUT)
+        clock.advance_ms(wait_ms)
+        run.mark(GOT, 8)
+        run.mark(BEGIN, number)
+        clock.advance_ms(compute_ms)
+        if run.due():
+            run.hand_over()
+
+
+def test_marks_become_a_report(run, clock):
+    steps(run, clock, 300)
+    run.close(Status.FINISHED)
+    report = run.report
+    assert report.steps.batches == 300
+    assert report.phases["input_wait"].share == pytest.approx(0.4)
+    assert report.status is Status.FINISHED
+
+
+def test_most_steps_only_append(run, clock):
+    handed_over = []
+    hand_over = run.session.hand_over
+    run.session.hand_over = lambda log: (handed_over.append(len(log.marks)), hand_over(log))
+    steps(run, clock, 300)  # three seconds
+    assert 3 <= len(handed_over) <= 6
+    assert len(run.marks.rows) < 310
+
+
+def test_marks_of_microsecond_steps_are_bounded(run, clock):
+    most = 0
+    for number in range(30_000):
+        run.mark(BEGIN, number)
+        if run.due():
+            run.hand_over()
+        most = max(most, len(run.marks.rows))
+    assert most <= run.marks.most
+
+
+def test_a_hook_that_is_switched_off_throws_its_marks_away(run, clock):
+    steps(run, clock, 10)
+    run.guard.off = True
+    steps(run, clock, 500)
+    assert len(run.marks.rows) < 400
+
+
+def test_closing_undoes_everything_and_is_idempotent(run, clock):
+    class Owner:
+        def method(self):
+            return "theirs"
+
+    owner, closed = Owner(), []
+    run.time(owner, "method", COMPUTE)
+    run.on_close.append(lambda: closed.append(1))
+    assert owner.method() == "theirs"
+    assert [mark[1:] for mark in run.marks.rows] == [(ENTER, COMPUTE), (LEAVE, COMPUTE)]
+    run.close(Status.FAILED)
+    run.close(Status.FINISHED)
+    assert vars(owner) == {}
+    assert closed == [1]
+    assert run.report.status is Status.FAILED
+
+
+def test_the_users_error_passes_through_a_timed_method_as_it_is(run):
+    class Owner:
+        def method(self):
+            raise KeyError("theirs")
+
+    owner = Owner()
+    run.time(owner, "method", COMPUTE)
+    with pytest.raises(KeyError, match="theirs"):
+        owner.method()
+    assert run.marks.rows[-1][1:] == (LEAVE, COMPUTE)
+
+
+@pytest.mark.lenient
+@pytest.mark.filterwarnings("ignore::feedwatch.guard.FeedwatchWarning")
+def test_whatever_fails_at_the_end_the_report_is_written(run, clock):
+    steps(run, clock, 50)
+
+    def broken(*_):
+        raise ZeroDivisionError
+
+    run.undo.later(broken)
+    run.on_close.append(broken)
+    run.on_hand_over.append(broken)
+    run.on_closed.append(broken)
+    run.close(Status.FINISHED)
+    assert run.report.steps.batches == 50
+
+
+def test_the_step_that_failed_is_not_counted(run, clock):
+    steps(run, clock, 5)
+    run.close(Status.FAILED)
+    assert run.report.steps.batches == 4
+
+
+def test_our_own_cost_counts_marks_and_what_was_timed():
+    cost, clock = OwnCost(), FakeClock()
+    assert cost.of(10) is None
+    cost.add_marks(100, clock)
+    cost._mark_ns = 500.0
+    cost.add(20_000)
+    cost.ns_per_step = 1000.0
+    assert cost.of(10) == 1000 + 2000 + 5000
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, Ranks(0, 1, 1)),
+        ({"RANK": "3", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"}, Ranks(3, 8, 4)),
+        ({"RANK": "x", "WORLD_SIZE": "-1"}, Ranks(0, 1, 1)),
+    ],
+)
+def test_ranks_come_from_the_launcher(monkeypatch, variables, expected):
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert ranks_of_launcher() == expected
+
+
+def test_the_end_of_the_run_is_marked(run, clock):
+    steps(run, clock, 1)
+    run.on_close.append(run.marks.take)
+    run.on_hand_over.append(lambda: None)
+    seen = []
+    hand_over = run.session.hand_over
+    run.session.hand_over = lambda log: (seen.extend(log.marks), hand_over(log))
+    run.close(Status.FINISHED)
+    assert [what for _, what, _ in seen] == [EPOCH_END]
