@@ -11,12 +11,13 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import torch
 
 from feedwatch.errors import SettingError
 from feedwatch.hooks.destination import checked_log_dir, own_destination
+from feedwatch.hooks.fetching import WatchedIterable
 from feedwatch.hooks.run import WatchedRun, ranks_of_launcher
 from feedwatch.hooks.torch.batch import samples_in
 from feedwatch.hooks.torch.device import describe_device
@@ -43,6 +44,7 @@ class FeedWatch:
         self._run: WatchedRun | None = None
         self._epoch = 0
         self._in_epoch = False
+        self._left_ns: int | None = None  # a loop was left before its data ended
         self._loaders: TrainLoaders | None = None
 
     def __call__(self, loader: "Iterable[Batch]") -> "Iterable[Batch]":
@@ -51,7 +53,7 @@ class FeedWatch:
             raise SettingError(f"watch(...) takes something to iterate over, not {type(loader).__name__}")
         if self._run is not None and self._run.closed:
             raise SettingError("this FeedWatch is closed: make a new one for another run")
-        return loader if switched_off() else WatchedBatches(self, loader)
+        return loader if switched_off() else WatchedIterable(loader, self._batches)
 
     @property
     def report(self) -> Report | None:
@@ -60,6 +62,8 @@ class FeedWatch:
 
     def close(self, status: Status = Status.FINISHED) -> Report | None:
         if self._run is not None:
+            if status is Status.FINISHED:
+                self._end_left_epoch()
             self._run.close(status)
         return self.report
 
@@ -72,6 +76,7 @@ class FeedWatch:
 
     def _batches(self, loader: "Iterable[Batch]") -> "Iterator[Batch]":
         run = self._run = self._run or self._open()
+        self._end_left_epoch()
         append, now_ns, marks = run.append, run.now_ns, run.marks
         run.mark(EPOCH, (self._epoch, None))
         self._epoch, self._in_epoch, number = self._epoch + 1, True, 0
@@ -97,9 +102,20 @@ class FeedWatch:
                 if got_ns >= marks.due_ns or len(marks.rows) >= marks.most:
                     run.hand_over()
                 yield batch
-        finally:
             run.mark(EPOCH_END)
+        except GeneratorExit:
+            self._left_ns = now_ns()
+            raise
+        finally:
             self._in_epoch = False
+
+    def _end_left_epoch(self) -> None:
+        """A loop that was left by `break` and one that was left by an error look the same from here. Whether the last
+        step counts is known when the next loop begins, or by how the run is closed.
+        """
+        if self._run is not None and self._left_ns is not None:
+            self._run.append((self._left_ns, EPOCH_END, None))
+            self._left_ns = None
 
     def _open(self) -> WatchedRun:
         device, ranks = describe_device(self._device), ranks_of_launcher()
@@ -127,19 +143,3 @@ class FeedWatch:
         """A script that ends between two epochs has trained to its end, although nobody closed the watch."""
         finished = status is Status.INTERRUPTED and not self._in_epoch
         self.close(Status.FINISHED if finished else status)
-
-
-class WatchedBatches(Generic[Batch]):
-    """Stands in for your loader in the `for`: its length and its attributes are the loader's."""
-
-    def __init__(self, watch: FeedWatch, loader: "Iterable[Batch]") -> None:
-        self._watch, self._loader = watch, loader
-
-    def __iter__(self) -> "Iterator[Batch]":
-        return self._watch._batches(self._loader)
-
-    def __len__(self) -> int:
-        return len(self._loader)  # type: ignore[arg-type]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)

@@ -1,0 +1,24 @@
+"""Where batches come from: what stands in for the user's loader while its fetches are timed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+Batch = TypeVar("Batch")
+
+
+class WatchedIterable(Generic[Batch]):
+    """The user's iterable, whose iterators are made by us. Its length and its attributes are the user's own."""
+
+    def __init__(self, iterable: "Iterable[Batch]", start: "Callable[[Iterable[Batch]], Iterator[Batch]]") -> None:
+        self._iterable, self._start = iterable, start
+
+    def __iter__(self) -> "Iterator[Batch]":
+        return self._start(self._iterable)
+
+    def __len__(self) -> int:
+        return len(self._iterable)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_iterable", "_start"):  # not set yet: the object is being copied or unpickled
+            raise AttributeError(name)
+        return getattr(self._iterable, name)
