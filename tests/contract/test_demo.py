@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from feedwatch.cli import demo
-from feedwatch.demo import story
 
 pytestmark = pytest.mark.slow
 
@@ -56,10 +55,3 @@ def test_the_demo_tells_its_whole_story(framework, tmp_path, capsys, monkeypatch
     assert f"tensorboard --logdir {tmp_path}" in told.replace("\n", "")
     assert (tmp_path / framework / "before" / "feedwatch" / "report.json").exists()
     assert (tmp_path / framework / "after" / "feedwatch" / "report.json").exists()
-
-
-def test_the_reached_gain_is_the_ratio_of_samples_per_second():
-    from tests.fakes.reports import report
-
-    slow, fast = report(wall_ms=20, wait_ms=10), report(wall_ms=10, wait_ms=1)
-    assert story.speedup(slow, fast) == pytest.approx(2.0)

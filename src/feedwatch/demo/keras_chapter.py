@@ -1,14 +1,32 @@
 """Keras: photos are decoded and augmented one after the other in a serial `map`, and nothing is prefetched."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from feedwatch.demo.photos import decode, make_photos
-from feedwatch.demo.quiet import quiet_stderr
 from feedwatch.demo.story import Tick
 from feedwatch.model.report import Report
 from feedwatch.model.verdict import Finding
+
+
+@contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """TensorFlow writes about missing CUDA drivers before any log level applies. Its lines come from C++, so they are
+    caught at the level of the file descriptor.
+    """
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 with quiet_stderr():

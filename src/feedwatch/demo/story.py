@@ -11,7 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from feedwatch.model.report import Report
+from feedwatch.model.steps import INPUT_WAIT
 from feedwatch.model.verdict import Finding
+from feedwatch.report.compare import speedup
 from feedwatch.report.console import finding_panel, print_head
 from feedwatch.words import gain_text, ms, number, percent, times
 
@@ -34,7 +36,7 @@ class Outcome:
     before: Report
     after: Report
     predicted: str
-    reached: float
+    reached: float | None
 
 
 def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
@@ -51,15 +53,9 @@ def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
         return None
     outcome = Outcome(before, after, gain_text(finding.gain), speedup(before, after))
     console.print(comparison(outcome))
-    if finding.gain is not None:
+    if finding.gain is not None and outcome.reached is not None:
         console.print(f"{outcome.predicted} · [bold]reached {times(outcome.reached)} faster[/bold]")
     return outcome
-
-
-def speedup(before: Report, after: Report) -> float:
-    """Of the whole step, from samples per second: what a user gains."""
-    slow, fast = before.verdict.samples_per_s, after.verdict.samples_per_s
-    return fast / slow if slow and fast else float("nan")
 
 
 def comparison(outcome: Outcome) -> Table:
@@ -67,7 +63,7 @@ def comparison(outcome: Outcome) -> Table:
     for heading in ("", "step", "input wait", "waiting", "samples/s"):
         table.add_column(heading, justify="right" if heading else "left")
     for name, report in (("before", outcome.before), ("after", outcome.after)):
-        wait = report.phases.get("input_wait")
+        wait = report.phases.get(INPUT_WAIT)
         verdict = report.verdict
         table.add_row(
             name,

@@ -53,7 +53,7 @@ class Comparison:
 
 
 def compare(before: Report, after: Report) -> Comparison:
-    return Comparison(_speedup(before, after), tuple(_rows(before, after)))
+    return Comparison(speedup(before, after), tuple(_rows(before, after)))
 
 
 def _rows(before: Report, after: Report) -> Iterator[Row]:
@@ -119,7 +119,8 @@ def _samples_per_s(report: Report) -> Points:
     return np.divide(samples_per_step, step, out=np.full_like(step, np.nan), where=step > 0)
 
 
-def _speedup(before: Report, after: Report) -> float | None:
+def speedup(before: Report, after: Report) -> float | None:
+    """Of the whole step: what the user gains. A larger batch makes a longer step that is not slower."""
     a, b = before.verdict, after.verdict
     if a.samples_per_s and b.samples_per_s:
         return b.samples_per_s / a.samples_per_s

@@ -15,8 +15,7 @@ from werkzeug import wrappers
 from feedwatch.report import html
 from feedwatch.report.tensorboard import PLUGIN, REPORT_TAG
 from feedwatch.tab import rank_groups
-from feedwatch.tab.reports import report_in, tidy
-from feedwatch.tab.rows import Rows
+from feedwatch.tab.reports import Rows, report_in, tidy
 
 Route = Callable[[wrappers.Request], wrappers.Response]
 

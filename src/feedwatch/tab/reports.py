@@ -1,7 +1,7 @@
-"""Bytes from an event file into a report that is safe to pass on.
+"""What an event file holds, as a report that is safe to pass on, and as a line of the run list.
 
-Event files in a shared log directory are untrusted: size first, then shape, and a damaged one becomes a
-sentence instead of an exception.
+Event files in a shared log directory are untrusted: the size is checked first, then the shape. A damaged report becomes
+a sentence, not an exception.
 """
 
 import json
@@ -10,12 +10,15 @@ import zlib
 from typing import Any, Final
 
 from feedwatch.model.report import SCHEMA
+from feedwatch.report.html import overview
 
 # A report with its 400 points and a thousand stages stays below 300 KB.
 MAX_REPORT_BYTES: Final = 4 << 20
 MAX_DEPTH: Final = 12
 MAX_ITEMS: Final = 1000
 MAX_TEXT: Final = 20_000
+# About 1 KB each. Whole reports are not kept: opening one costs 2 ms, keeping two hundred would cost 20 MB.
+MAX_ROWS: Final = 5000
 
 
 def report_in(datum: Any) -> dict[str, Any]:
@@ -73,3 +76,21 @@ def tidy(value: Any, depth: int = 0) -> Any:
         kept = list(value.items())[:MAX_ITEMS]
         return {key[:MAX_TEXT]: tidy(item, depth + 1) for key, item in kept}
     return value
+
+
+class Rows:
+    """The lines of the run list. They are kept, so that a poll of 200 runs unpacks only what is new."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[tuple[int, float], dict[str, Any]]] = {}
+
+    def of(self, run: str, datum: Any) -> dict[str, Any]:
+        version = (int(datum.step), float(datum.wall_time))
+        known = self._rows.get(run)
+        if known is not None and known[0] == version:
+            return known[1]
+        row = {**tidy(overview(run, report_in(datum))), "run": run, "step": version[0]}
+        if len(self._rows) >= MAX_ROWS:
+            self._rows.pop(next(iter(self._rows)), None)
+        self._rows[run] = (version, row)
+        return row

@@ -1,6 +1,5 @@
 """Before and after a change: differences, and noise that is none."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -64,16 +63,6 @@ def test_seven_windows_are_too_few_to_tell(slow, faster):
     assert row_of(slow, with_wait(faster, faster.series.input_wait[:8]), "input wait").call is Call.SIGNIFICANT
 
 
-def test_the_headline_never_sounds_surer_than_the_numbers(slow, faster):
-    from feedwatch.cli.compare import headline
-
-    short = with_wait(faster, faster.series.input_wait[:7])
-    assert headline("a", "b", compare(slow, faster)) == "b runs at 1.71× the speed of a."
-    assert headline("a", "b", compare(slow, slow)) == "b is as fast as a: the difference is within noise."
-    assert headline("a", "b", compare(slow, short)).endswith("too few windows to tell whether that is noise.")
-    assert "cannot be compared" in headline("a", "b", compare(slow, from_json(reports.failed())))
-
-
 def test_runs_without_a_verdict_have_no_speedup(slow):
     assert compare(slow, from_json(reports.failed())).speedup is None
 
@@ -99,27 +88,3 @@ def test_the_rank_test_agrees_with_known_values():
     assert mann_whitney_p(a, a) == 1.0
     assert mann_whitney_p(np.ones(9), np.ones(9)) == 1.0
     assert mann_whitney_p(a, a + 100) == mann_whitney_p(a + 100, a) < 0.001
-
-
-def test_the_command_prints_a_table_and_json(tmp_path, capsys):
-    import argparse
-
-    from feedwatch.cli import compare as command
-
-    for name, report in (("a[b]", reports.workers2()), ("b", reports.workers6())):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "report.json").write_text(json.dumps(report))
-    parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
-    arguments = ["compare", str(tmp_path / "a[b]"), str(tmp_path / "b")]
-    assert command.run(parser.parse_args(arguments)) == 0
-    shown = capsys.readouterr().out
-    assert "1.71× the speed" in " ".join(shown.split())
-    assert "a[b]" in shown.replace("\n", "")
-    assert "−35 points" in shown
-    assert command.run(parser.parse_args([*arguments, "--json"])) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["speedup"] == pytest.approx(1.7057, rel=1e-3)
-    assert answer["rows"][0] | {"p": None} == {
-        "name": "step", "unit": "ms", "before": 63.8, "after": 37.4, "change": pytest.approx(-0.4138, rel=1e-3), "p": None, "call": "significant",
-    }  # fmt: skip

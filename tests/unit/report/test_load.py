@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from feedwatch.errors import ReportError
@@ -48,28 +46,3 @@ def test_a_truncated_event_file_without_a_report_is_one_clear_error(tmp_path):
     (tmp_path / "events.out.tfevents.1.host").write_bytes(b"\x18\x00\x00\x00\x00")
     with pytest.raises(ReportError, match="no feedwatch report"):
         load_run(tmp_path)
-
-
-def test_the_file_is_replaced_whole(tmp_path):
-    for _ in range(3):
-        write_report_file(tmp_path, report())
-    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
-    assert json.loads((tmp_path / "report.json").read_text())["schema"] == 1
-
-
-def test_ranks_are_merged_and_the_waiting_one_speaks(tmp_path):
-    for rank, wait_ms in enumerate((0.2, 8.0, 0.3)):
-        write_report_file(tmp_path, report(rank=rank, world_size=4, wall_ms=20, wait_ms=wait_ms, compute_ms=10))
-    merged = load_run(tmp_path)
-    assert merged.run.rank == 1
-    assert merged.verdict.bound.value == "input"
-    assert (merged.ranks.count, merged.ranks.world_size, merged.ranks.missing) == (3, 4, 1)
-    assert merged.ranks.slowest.rank == 1
-    assert merged.ranks.max_input_wait_ms == pytest.approx(8.0, rel=0.02)
-
-
-def test_files_of_an_earlier_larger_world_are_left_out(tmp_path):
-    write_report_file(tmp_path, report(rank=3, world_size=4, started_s=10.0))
-    for rank in range(2):
-        write_report_file(tmp_path, report(rank=rank, world_size=2, started_s=5000.0))
-    assert load_run(tmp_path).ranks.count == 2

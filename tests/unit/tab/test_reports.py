@@ -1,12 +1,17 @@
-"""Bytes of an event file into something safe to pass on."""
+"""Bytes of an event file into something safe to pass on, and the lines of the run list."""
 
 import json
 import zlib
+from typing import NamedTuple
 
 import hypothesis.strategies as st
+import numpy as np
 from hypothesis import given, settings
 
-from feedwatch.tab.reports import MAX_DEPTH, MAX_ITEMS, MAX_REPORT_BYTES, MAX_TEXT, decode, tidy
+from feedwatch.report.html import overview
+from feedwatch.tab import reports as module
+from feedwatch.tab.reports import MAX_DEPTH, MAX_ITEMS, MAX_REPORT_BYTES, MAX_TEXT, Rows, decode, report_in, tidy
+from tests.tab import reports
 
 
 def packed(value) -> bytes:
@@ -71,9 +76,50 @@ JSON = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(["verdict", "run", "phases", "findings", "status", "series"]), JSON))
 def test_a_report_of_any_shape_has_a_line_in_the_list(parts):
-    from feedwatch.report.html import overview
-
     report = decode(packed({"schema": 1, **parts}))
     row = tidy(overview("run", report))
     json.dumps(row, allow_nan=False)
     assert row["level"] in {"bad", "warn", "ok", "unknown"}
+
+
+class Datum(NamedTuple):
+    """One point of a series, as TensorBoard's data provider gives it."""
+
+    step: int
+    wall_time: float
+    numpy: np.ndarray
+
+
+def datum(report, step=1):
+    return Datum(step, 100.0 + step, np.array(packed(report), dtype=object))
+
+
+def test_text_is_read_whether_the_reader_gives_bytes_or_str():
+    assert report_in(Datum(1, 1.0, np.array(b'{"schema": 1}', dtype=object))) == {"schema": 1}
+    assert report_in(Datum(1, 1.0, np.array('{"schema": 1}', dtype=object))) == {"schema": 1}
+    assert "not a string" in report_in(Datum(1, 1.0, np.array([1, 2])))["error"]
+
+
+def test_a_run_is_unpacked_again_only_when_it_has_news(monkeypatch):
+    opened = []
+    monkeypatch.setattr(module, "report_in", lambda given: opened.append(given) or report_in(given))
+    rows = Rows()
+    first = rows.of("a", datum(reports.workers2()))
+    assert rows.of("a", datum(reports.workers2())) is first
+    assert (first["run"], first["step"], first["stall_ratio"]) == ("a", 1, 0.539)
+    assert rows.of("a", datum(reports.healthy(), step=2))["stall_ratio"] == 0.018
+    assert len(opened) == 2
+
+
+def test_only_so_many_lines_are_kept(monkeypatch):
+    monkeypatch.setattr(module, "MAX_ROWS", 3)
+    rows = Rows()
+    for number in range(10):
+        rows.of(f"run{number}", datum({"schema": 1}))
+    assert list(rows._rows) == ["run7", "run8", "run9"]
+
+
+def test_a_damaged_report_has_a_line_too():
+    line = Rows().of("a", Datum(1, 1.0, np.array(b"\x00", dtype=object)))
+    assert (line["run"], line["level"]) == ("a", "unknown")
+    assert "damaged" in line["error"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.errors import ReportError
-from feedwatch.report.json import dumps, from_json, loads, to_json
+from feedwatch.report.json import dumps, from_json, loads, report_file_name, to_json, write_report_file
 from tests.fakes.reports import report
 
 SECTIONS = {
@@ -117,3 +117,23 @@ def test_text_that_is_no_json_is_a_report_error():
     for text in ("", "{", "[" * 100_000, b"\xff\xfe"):
         with pytest.raises(ReportError):
             loads(text)
+
+
+def test_the_file_is_replaced_whole(tmp_path):
+    for _ in range(3):
+        write_report_file(tmp_path, report())
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+    assert json.loads((tmp_path / "report.json").read_text())["schema"] == 1
+
+
+def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path):
+    (tmp_path / "report.json").mkdir()  # nothing can take the place of a directory
+    with pytest.raises(OSError, match=r"report\.json"):
+        write_report_file(tmp_path, report())
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_every_rank_has_a_file_of_its_own():
+    assert [report_file_name(rank) for rank in (0, 1, 12)] == [
+        "report.json", "report.rank00001.json", "report.rank00012.json",
+    ]  # fmt: skip

@@ -1,0 +1,26 @@
+"""`feedwatch explain`"""
+
+import pytest
+
+from feedwatch.cli import main
+
+
+def test_it_knows_a_rule_by_code_and_by_name(capsys):
+    assert main(["explain", "fw101"]) == 0
+    by_code = capsys.readouterr().out
+    assert main(["explain", "loader-without-workers"]) == 0
+    assert capsys.readouterr().out == by_code
+    assert "num_workers" in by_code
+
+
+def test_an_unknown_code_is_one_line_and_exit_2(error_line):
+    assert main(["explain", "FW999"]) == 2
+    assert "FW999" in error_line()
+
+
+@pytest.mark.parametrize(
+    ("meant", "nearest"), [("fw501x", "FW501"), ("loader-without-worker", "loader-without-workers")]
+)
+def test_a_slip_of_the_finger_is_answered_with_the_nearest_name(meant, nearest, error_line):
+    assert main(["explain", meant]) == 2
+    assert error_line().endswith(f"did you mean {nearest}?")
