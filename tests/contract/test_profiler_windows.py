@@ -209,7 +209,7 @@ assert transfers.source == "xspace", transfers
 assert transfers.sample.devices == {}
 assert transfers.sample.problems[0].startswith("no device data"), transfers
 assert transfers.sample.steps >= 4, transfers
-assert notes[0].startswith("1 profiler window(s) cost"), notes
+assert notes[0].startswith("1 profiler window cost"), notes
 assert notes[1].startswith("no device data"), notes
 print("blind window read")
 """

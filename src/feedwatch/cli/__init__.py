@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"feedwatch: {one_line(str(error))}", file=sys.stderr)
         return EXIT_ERROR
     except BrokenPipeError:
-        # `feedwatch report … | head`: the reader has seen enough; keep Python from complaining at exit.
+        # `feedwatch report … | head` closes the pipe early. Without this line Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from feedwatch.model.report import Report
 from feedwatch.model.verdict import Finding
 
 PHOTOS, BATCH, EPOCHS = 640, 16, 4
-# What a network drive takes to answer for one file; the rest of an item is real decoding and numpy.
+# The time that a network drive takes to answer for one file. The rest of an item is real decoding and numpy.
 STORAGE_SECONDS = 0.001
 
 
@@ -73,7 +73,7 @@ class LightningChapter:
 
 
 def fit(loader: Any, epochs: int, callbacks: list[Any], root: Path) -> Any:
-    """Quietly: Lightning's own hints about workers would tell the story before its time."""
+    """Lightning's own hints about workers are hidden: the demo gives that advice itself, later."""
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     pl.seed_everything(1, verbose=False)
     torch.set_num_threads(1)  # the model is tiny: a second thread would only take the loader's CPU

@@ -1,4 +1,4 @@
-"""How the demo is told: train, diagnose, apply the first finding, train again, compare with the prediction."""
+"""What the demo does: train, diagnose, apply the first finding, train again, compare with the prediction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Chapter(Protocol):
     steps: int
 
     def train(self, log_dir: Path, applied: Finding | None, tick: Tick) -> Report | None:
-        """Train with the fix of this finding, in its own numbers (None: as the careless user wrote it)."""
+        """Train with the fix of this finding, in its own numbers. None: the script as it was written first."""
         ...
 
 

@@ -31,7 +31,7 @@ class StepRecord(NamedTuple):
     compute_ns: int | None
     batches: int = 1  # more than one with steps_per_execution or gradient accumulation
     samples: int | None = None
-    starved_ns: int | None = None  # device clock: part of the wait in which the device had run dry
+    starved_ns: int | None = None  # device clock: part of the wait in which the device had no work
     host_wait_ns: int | None = None  # with a device clock: how long the host waited
     kind: StepKind = StepKind.STEADY
 

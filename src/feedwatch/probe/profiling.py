@@ -12,6 +12,7 @@ from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.model.facts import Transfers
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.settings import ProfileChoice
+from feedwatch.words import count, ms, percent
 
 T = TypeVar("T")
 
@@ -143,8 +144,8 @@ class ProfilerWindows:
             self._abandon()
         if self._policy.windows:
             share = self._policy.cost_share(self._clock.now_ns())
-            of_run = "" if share is None else f", {share:.2%} of the run"
-            self._note(f"{self._policy.windows} profiler window(s) cost {self.cost_ns / 1e6:.1f} ms{of_run}")
+            of_run = "" if share is None else f", {percent(share)} of the run"
+            self._note(f"{count(self._policy.windows, 'profiler window')} cost {ms(self.cost_ns / 1e6)}{of_run}")
         self._next_step = NEVER
 
     def collect(self) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""The report value, its renderers, and the bounded sink that writes it."""
+"""The report: built, rendered, written, read back, merged over ranks, and compared with another."""

@@ -29,7 +29,7 @@ from feedwatch.model.transfers import DeviceTransfers
 @dataclass(frozen=True, slots=True)
 class OwnCost:
     ns_per_step: float | None  # on the training thread, measured by the hook
-    sink_cpu_ns: int  # on the sink's thread, beside the steps: Python's lock makes it theirs at worst
+    sink_cpu_ns: int  # on the sink's thread; at worst the training thread waited all that time for Python's lock
     dropped_windows: int
     profiler_windows: int = 0
 

@@ -1,4 +1,4 @@
-"""Two runs of one training, before and after a change: what differs, and whether that is more than noise."""
+"""Two runs of one training, before and after a change: what differs, and whether the difference is noise."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ from feedwatch.model.report import Report
 from feedwatch.model.steps import INPUT_WAIT, PHASES
 from feedwatch.words import NOT_MEASURED, PHASE_NAMES
 
-# Windows of one run resemble their neighbours: each run speaks with the medians of at most twelve stretches,
-# and with fewer than eight a rank test proves little.
+# Windows of one run resemble their neighbours, so they are no independent samples. The test takes the medians of at
+# most twelve stretches of each run. With fewer than eight stretches a rank test proves little.
 MAX_STRETCHES: Final = 12
 MIN_STRETCHES: Final = 8
 SIGNIFICANT_P: Final = 0.01
@@ -100,7 +100,7 @@ def _history(report: Report, phase: str) -> Points:
 
 
 def _step_ms(report: Report) -> Points:
-    """The phases add up to the step; one that was not measured is inside the others."""
+    """The sum of the phases. The time of a phase that was not measured is part of the other phases."""
     histories = [history for phase in PHASES if len(history := _history(report, phase))]
     return np.sum(np.nan_to_num(np.stack(histories)), axis=0) if histories else np.array([])
 
@@ -111,7 +111,7 @@ def _stall_ratio(report: Report) -> Points:
 
 
 def _samples_per_s(report: Report) -> Points:
-    """The history holds times only; how many samples a step has does not change within a run."""
+    """The history holds only times, but the number of samples per step does not change within a run."""
     verdict, step = report.verdict, _step_ms(report)
     if not verdict.samples_per_s or not verdict.step_ms:
         return np.array([])
@@ -145,7 +145,7 @@ def mann_whitney_p(a: Points, b: Points) -> float:
 
 
 def _mid_ranks(values: Points) -> tuple[Points, NDArray[np.int64]]:
-    """Ranks from 1 on; equal values share the middle of theirs."""
+    """Ranks from 1 on. Equal values share the mean of their ranks."""
     _, place, sizes = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(sizes)
     middle = last - (sizes - 1) / 2

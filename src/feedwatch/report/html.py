@@ -38,10 +38,10 @@ SCRIPTS: Final = (
 )
 STYLE: Final = "style.css"
 
-# ADVICE.md: 5 % of the step is worth saying, 20 % is severe.
+# From this share of the time on a run is shown in red.
 SEVERE_SHARE: Final = 0.20
 
-# Whole statements of our own modules; a test keeps every module in this form.
+# They match whole statements. A test makes sure that every module keeps to this form.
 _IMPORT: Final = re.compile(r"^import \{[^}]*\} from '\./[a-z]+\.js';\n", re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULTILINE)
 
@@ -97,7 +97,7 @@ def _data(reports: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
 
 
 def _embedded(value: Any) -> str:
-    """JSON that no report can leave: without `<` there is no `</script>` and no comment."""
+    """JSON that cannot end its own script element: without `<` there is no `</script>` and no comment."""
     text = json.dumps(value, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -110,9 +110,9 @@ def _hash_source(text: str) -> str:
 
 
 def script() -> str:
-    """All modules behind each other: their names are distinct, so one scope holds them.
+    """All modules in one script. No two modules use the same name, so one scope can hold them.
 
-    One request instead of eighteen that wait for one another, and the only form that works from a file.
+    This is one request instead of one per module, and the only form that works in a file opened from disk.
     """
     modules = (_EXPORT.sub("", _IMPORT.sub("", source(name))) for name in SCRIPTS)
     return "\n".join((word_table(), *modules))
@@ -133,8 +133,8 @@ def source(name: str) -> str:
 
 
 def rule_page(code: str) -> str | None:
-    """The page of a rule as Markdown, None for a code nobody knows."""
-    # Here, because every start of TensorBoard imports this module and few readers open a rule's page.
+    """The page of a rule as Markdown. None where no rule has this code."""
+    # Imported here, because every start of TensorBoard imports this module, and few readers open a rule's page.
     from feedwatch.advise.pages import page_markdown
 
     try:
@@ -144,7 +144,7 @@ def rule_page(code: str) -> str | None:
 
 
 def overview(run: str, report: dict[str, Any]) -> dict[str, Any]:
-    """One line of the run list: small, so that hundreds of runs open at once."""
+    """One line of the run list. It is small, because there may be hundreds of runs."""
     verdict, where, phases = _part(report, "verdict"), _part(report, "run"), _part(report, "phases")
     findings = report.get("findings")
     first = findings[0] if isinstance(findings, list) and findings else None

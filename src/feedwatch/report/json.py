@@ -58,14 +58,14 @@ def loads(text: str | bytes) -> Report:
 
 
 def report_file_name(rank: int) -> str:
-    """One file per rank: no rank waits for another, whoever reads merges."""
+    """One file per rank, so that no rank waits for another. The reader merges them."""
     return REPORT_FILE if rank == 0 else f"report.rank{rank:05d}.json"
 
 
 def write_report_file(directory: Path, report: Report) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / report_file_name(report.run.rank)
-    # A reader, or a kill, finds the old file or the new one, never a part of one.
+    # A reader finds the old file or the new one, never a part of one, also after the process was killed.
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         draft.write_text(dumps(report), encoding="utf-8")
@@ -78,7 +78,7 @@ def write_report_file(directory: Path, report: Report) -> Path:
 
 
 def clean(text: str) -> str:
-    """No terminal escapes, no lone surrogates: names come from other people's code and files."""
+    """Without terminal escapes and lone surrogates: names come from other people's code and files."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 

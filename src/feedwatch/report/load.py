@@ -14,7 +14,7 @@ from feedwatch.report.ranks import merge
 # A report is about 100 kB; a file in a shared directory may be anything.
 MAX_REPORT_BYTES: Final = 4 << 20
 MAX_EVENT_FILE_BYTES: Final = 1 << 30
-# Reading a thousand files during training would cost the first rank a second each time; the command line reads all.
+# Reading a thousand files would take the first rank a second each time during training. The command line reads all.
 MAX_LIVE_RANKS: Final = 64
 
 
@@ -27,7 +27,7 @@ def load_siblings(directory: Path, own: Report) -> list[Report]:
     """The reports of the other ranks of a run that is still under way, as far as they have been written."""
     found = []
     for file in sorted(directory.glob(RANK_FILES))[:MAX_LIVE_RANKS]:
-        with suppress(ReportError):  # a rank's file may be from an older feedwatch; it must not cost this report
+        with suppress(ReportError):  # a file of another feedwatch version is left out
             found.append(_from_json_file(file))
     return [report for report in found if report.run.rank != own.run.rank]
 
@@ -87,10 +87,10 @@ def _from_event_files(directory: Path) -> Report | None:
 
 
 def _last_in_event_file(path: Path) -> Report | None:
-    """The newest whole snapshot; a broken tail hides only what stands behind it."""
+    """The newest whole snapshot. A broken tail hides only what comes after it."""
     if path.stat().st_size > MAX_EVENT_FILE_BYTES:
         raise ReportError(f"{path} is larger than {MAX_EVENT_FILE_BYTES >> 20} MiB")
-    # Here, because most runs have a report.json and TensorBoard's messages take longer to import than it takes to read.
+    # Imported here: it takes longer than reading a report.json, which most runs have.
     from feedwatch.report.tensorboard import snapshots
 
     last: bytes | None = None

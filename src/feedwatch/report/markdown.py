@@ -6,7 +6,7 @@ from feedwatch.model.verdict import Bound, Finding, Gain
 from feedwatch.report.json import clean
 from feedwatch.words import NOT_MEASURED, PHASE_NAMES, gain_text, ms, number, percent
 
-# TensorBoard's text card is read at a glance; what comes third rarely matters before the first is done.
+# TensorBoard's text card is read at a glance. The third finding rarely matters before the first is mended.
 MAX_FINDINGS = 2
 MAX_SNIPPET_LINES = 6
 

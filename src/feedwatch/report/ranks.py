@@ -1,4 +1,7 @@
-"""Several ranks' reports as one. A slow loader on one rank shows on the others as compute: only together they tell."""
+"""The reports of several ranks as one.
+
+The other ranks see a slow loader on one rank as compute time, so only all reports together show the cause.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +14,12 @@ from feedwatch.model.report import RankLine, RanksSection, Report, Status
 from feedwatch.model.steps import INPUT_WAIT
 from feedwatch.model.verdict import Bound
 
-# A thousand ranks must not make a thousand rows: those that wait longest are the ones to look at.
+# A thousand ranks must not make a thousand rows. The ranks that wait longest are shown.
 MAX_LINES: Final = 16
 
 
 def merge(reports: Sequence[Report]) -> Report:
-    """The report of the rank that waits longest, with all ranks beside it; the one report where there is one."""
+    """The report of the rank that waits longest, with a section about all ranks. One rank alone stays as it is."""
     if not reports:
         raise ReportError("no report to read")
     newest = _newest_run(reports)
@@ -25,13 +28,13 @@ def merge(reports: Sequence[Report]) -> Report:
     ordered = sorted(newest, key=_wait_ms, reverse=True)
     leader = ordered[0] if ordered[0].verdict.bound is Bound.INPUT else _first_rank(newest)
     section = _section(ordered)
-    # One rank that holds up all the others comes first; what is wrong on that rank stands right behind it.
+    # First the finding that one rank holds up all the others, then what is wrong on that rank.
     findings = (*rank_findings(leader.run, leader.verdict, section), *leader.findings)
     return replace(leader, status=_status(newest), ranks=section, findings=findings)
 
 
 def _newest_run(reports: Sequence[Report]) -> list[Report]:
-    """Files of an earlier run with more ranks may lie in the same directory: keep those of the newest start."""
+    """Files of an earlier run with more ranks may lie in the same directory. Only the newest run is kept."""
     last = max(report.run.started for report in reports)
     world = next(report.run.world_size for report in reports if report.run.started == last)
     # Ranks of one run start within minutes of each other and agree on the world's size.
@@ -48,7 +51,7 @@ def _wait_ms(report: Report) -> float:
 
 
 def _status(reports: Sequence[Report]) -> Status:
-    """The worst one speaks for the run."""
+    """The worst status of any rank."""
     seen = {report.status for report in reports}
     for status in (Status.FAILED, Status.INTERRUPTED, Status.RUNNING):
         if status in seen:
@@ -65,7 +68,7 @@ def _section(ordered: Sequence[Report]) -> RanksSection:
         world_size=world_size,
         missing=max(0, world_size - len(ordered)),
         slowest=lines[0] if waits else None,
-        # The lower of the middle two: with two ranks the mean would hide the slow one behind itself.
+        # The lower of the middle two, because with two ranks their mean would hide the slow one.
         median_input_wait_ms=median_low(waits) if waits else None,
         max_input_wait_ms=max(waits, default=None),
         lines=tuple(lines[:MAX_LINES]),

@@ -64,7 +64,7 @@ class SummaryOutput:
         for tag, value in values.items():
             entry = summary.value.add(tag=tag, simple_value=value)
             if tag not in self._described:
-                # Readers keep the first metadata of a tag; repeating it only makes the file larger.
+                # Readers keep the first metadata of a tag. Repeating it would only make the file larger.
                 entry.metadata.CopyFrom(_scalar_metadata(tag))
         self._write(step, summary, wall_s)
         self._described.update(values)
@@ -85,7 +85,7 @@ class SummaryOutput:
 
 
 def own_run(directory: Path) -> SummaryOutput:
-    """A run of our own: a second event file in the user's run directory would freeze their curves."""
+    """A run of our own. A second event file in the user's run directory would freeze their curves in TensorBoard."""
     file = EventFile(directory)
     return SummaryOutput(file.write, close=file.close)
 
@@ -147,13 +147,13 @@ class EventFile:
 
 
 class _WholeRecords:
-    """A file whose every write is whole: a short one (full disk) is cut off again.
+    """A file in which every write is whole. A short write (full disk) is cut off again.
 
     A torn record raises nothing by itself and hides every record behind it from TensorBoard's readers.
     """
 
     def __init__(self, path: Path) -> None:
-        # O_EXCL: an old file is never appended to; unbuffered: what was written survives kill -9.
+        # O_EXCL, so that an old file is never appended to. Unbuffered, so that what was written survives kill -9.
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         self._good_bytes = 0
 

@@ -1,4 +1,4 @@
-"""TensorBoard's way in.
+"""The class that TensorBoard loads.
 
 TensorBoard does not guard the import of an entry point: an error here would stop every `tensorboard`
 command of the user. So this module imports nothing but `base_plugin`; everything else waits for `load`.

@@ -1,5 +1,6 @@
-"""The routes. All of them only read; none joins a path; data comes through TensorBoard's data provider,
-so both of its readers, remote log directories and `--path_prefix` work.
+"""The routes. They only read, and none of them makes a path of what it is asked for.
+
+Data comes through TensorBoard's data provider, so both of its readers, remote log directories and `--path_prefix` work.
 """
 
 import json
@@ -26,7 +27,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
     def __init__(self, context: Any) -> None:
         self._provider = context.data_provider
         self._rows = Rows()
-        # Read once: a later change on disk cannot change what is served, and no URL reaches the file system.
+        # Read once, so that a later change on disk changes nothing and no URL reaches the file system.
         self._script = html.script() + "export {start as render};\n"
         self._style = html.style_sheet()
 
@@ -74,7 +75,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         return _json(request, {"code": code, "page": page})
 
     def _read(self, request: wrappers.Request, runs: list[str] | None) -> dict[str, Any]:
-        """The last snapshot of each run: every reader keeps the last one, however it thins the others."""
+        """The last snapshot of each run. TensorBoard's readers may leave out others, but never the last one."""
         tensors = self._provider.read_tensors(
             plugin_util.context(request.environ),
             experiment_id=plugin_util.experiment_id(request.environ),
@@ -96,7 +97,7 @@ def _only_get(route: Route) -> Route:
 
 
 def _json(request: wrappers.Request, value: Any, code: int = 200) -> wrappers.Response:
-    # Serialised here: TensorBoard's own pass over the value would turn NaN into text and walk it twice.
+    # Serialised here, because TensorBoard would walk the value twice and turn NaN into text.
     response: wrappers.Response = http_util.Respond(request, json.dumps(value), "application/json", code=code)
     return response
 

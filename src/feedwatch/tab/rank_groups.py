@@ -1,4 +1,4 @@
-"""Ranks of one training run that each wrote their own run: whoever reads puts them side by side."""
+"""Ranks of one training that each wrote a run of their own. The tab shows them side by side."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from feedwatch.report.ranks import merge
 
 
 def one_of_many(report: dict[str, Any]) -> bool:
-    """A rank whose report does not tell of the others yet."""
+    """A rank whose report does not hold the other ranks yet."""
     return _world_size(report) > 1 and not report.get("ranks")
 
 
 def group_of(run: str, world_size: object) -> str | None:
-    """Runs of several ranks in one directory belong together; a run of one rank belongs to nobody."""
+    """The directory: runs of several ranks in one directory belong together. A run of one rank has no group."""
     if not isinstance(world_size, int) or world_size < 2:
         return None
     return run.rpartition("/")[0]
 
 
 def grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each row with the group it belongs to; a group of one is no group."""
+    """Each row with the group it belongs to. A rank whose siblings are missing has no group."""
     keys = [group_of(row["run"], row.get("world_size")) for row in rows]
     known = [key for key in keys if key is not None]
     shared = {key for key in set(known) if known.count(key) > 1}
@@ -34,11 +34,11 @@ def siblings_of(run: str, report: dict[str, Any], rows: dict[str, dict[str, Any]
 
 
 def with_ranks(run: str, report: dict[str, Any], siblings: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The run's report with the section that sets it beside its siblings."""
+    """The run's report, with the section that compares it with its siblings."""
     try:
         merged = merge([from_json(other) for other in {**siblings, run: report}.values()])
     except ReportError:
-        return report  # one damaged sibling costs the comparison, not the page
+        return report  # because of one damaged sibling the comparison is missing, but not the page
     if merged.ranks is None or merged.ranks.count < 2:
         return report
     section = to_json(merged)["ranks"]

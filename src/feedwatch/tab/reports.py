@@ -22,7 +22,7 @@ MAX_ROWS: Final = 5000
 
 
 def report_in(datum: Any) -> dict[str, Any]:
-    """The report in one point of the series; its values are still anything: `tidy` what leaves."""
+    """The report in one point of the series. Its values may be of any type: `tidy` them before they are passed on."""
     try:
         value = datum.numpy.item()
     except Exception:
@@ -48,7 +48,7 @@ def decode(raw: object) -> dict[str, Any]:
 
 
 def _inflate(raw: bytes) -> bytes:
-    """One byte more than allowed is enough to refuse a bomb without unpacking it."""
+    """Unpacks one byte more than allowed at most, which is enough to refuse a compressed bomb."""
     return zlib.decompressobj().decompress(raw, MAX_REPORT_BYTES + 1)
 
 
@@ -63,7 +63,7 @@ def _other_schema(value: dict[str, Any]) -> str:
 
 
 def tidy(value: Any, depth: int = 0) -> Any:
-    """Bounded in depth, length and text, and without NaN: what is not a number is unknown."""
+    """The value, bounded in depth, length and text. NaN becomes unknown."""
     if isinstance(value, str):
         return value[:MAX_TEXT]
     if isinstance(value, float):

@@ -38,7 +38,7 @@ class TraceSource:
         if not stat.S_ISREG(status.st_mode):
             raise TraceError("not a file")
         if status.st_size > MAX_FILE_BYTES:
-            raise TraceError(f"{status.st_size / MIB:.0f} MiB; files above {MAX_FILE_BYTES // MIB} MiB are not read")
+            raise TraceError(f"{status.st_size // MIB} MiB; files above {MAX_FILE_BYTES // MIB} MiB are not read")
         if status.st_size == 0:
             raise TraceError("the file is empty")
 

@@ -86,7 +86,7 @@ function areas(scale, steps, layers) {
   });
 }
 
-// Labels that would touch the one before are left out; their line stays.
+// A label that would touch the one before it is left out. Its line stays.
 function epochMarks(scale, marks) {
   let free = -Infinity;
   const inside = marks.filter((mark) => mark.step >= scale.first && mark.step <= scale.last);

@@ -24,7 +24,7 @@ export function speedUp(before, after) {
   return num(before.step_ms) > 0 && num(after.step_ms) > 0 ? before.step_ms / after.step_ms : null;
 }
 
-// The fastest of the others is what the headline is about.
+// The headline is about the fastest of the other runs.
 function fastest([before, ...others]) {
   const known = others.map((row) => ({row, factor: speedUp(before, row)})).filter(({factor}) => factor !== null);
   return known.length ? known.reduce((best, each) => (each.factor > best.factor ? each : best)) : null;

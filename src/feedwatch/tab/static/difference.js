@@ -1,4 +1,4 @@
-// Two short pieces of code as one: what goes, what comes, what stays.
+// Two short pieces of code as one list of lines: removed, added and kept.
 const MAX_LINES = 200; // the table below grows with the square
 
 /** @returns [{mark: ' ' | '-' | '+', line}] */

@@ -1,4 +1,4 @@
-// The only places that make elements. Strings become text nodes: nothing from an event file is parsed as HTML.
+// Only this module makes elements. Strings become text nodes: nothing from an event file is parsed as HTML.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -36,7 +36,7 @@ export function card(title, note, ...children) {
     children);
 }
 
-// Long names of code may break after their joints, not in the middle of a word.
+// Long names of code may break after punctuation, not in the middle of a word.
 export const breakable = (words) => words.split(/(?<=[=.(/_])(?=\w)/).flatMap((piece, i) => (i ? [h('wbr'), piece] : [piece]));
 
 // A share of a whole. The number always stands beside it, so the bar itself is silent for screen readers.

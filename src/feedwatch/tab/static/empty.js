@@ -1,4 +1,4 @@
-// No data yet: say exactly what to do.
+// The page without data says exactly what to do.
 import {h} from './dom.js';
 import {copyButton} from './advice.js';
 

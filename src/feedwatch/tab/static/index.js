@@ -21,7 +21,7 @@ let root, source;
 const actions = {
   open(run) { Object.assign(state, {run, compare: []}); refresh(true); },
   tick(run) {
-    // the first tick means: this one against the one I am looking at
+    // The first tick compares this run with the one on the screen.
     const chosen = state.compare.length ? state.compare : [state.run];
     const next = chosen.includes(run) && state.compare.length ? chosen.filter((other) => other !== run) : [...new Set([...chosen, run])];
     state.compare = next.length > 1 ? next : [];
@@ -41,7 +41,7 @@ async function refresh(chosen = false) {
   if (turn !== latest) return; // the reader has chosen something else meanwhile
   Object.assign(state, news);
   const now = JSON.stringify([state.rows, state.entry, state.problem, state.compare]);
-  if (now === seen && !chosen) return; // nothing new: the reader keeps selection, scroll and tooltip
+  if (now === seen && !chosen) return; // nothing is new, and a redraw would lose the reader's selection and tooltip
   seen = now;
   render();
   if (chosen) linkTo(state.run, state.compare);
@@ -60,7 +60,7 @@ async function fetchNews() {
   }
 }
 
-// The run that waits longest is the one that needs a reader.
+// The run that waits longest is opened first.
 function firstChoice(rows) {
   const waiting = (row) => (typeof row.stall_ratio === 'number' ? row.stall_ratio : -1);
   return rows.length ? rows.reduce((a, b) => (waiting(b) > waiting(a) ? b : a)).run : null;
@@ -96,7 +96,7 @@ function page() {
   ];
 }
 
-// A redraw must not take away where the reader is.
+// A redraw keeps what the reader has focused, opened and scrolled to.
 function keep() {
   const open = [...root.querySelectorAll('details[data-key][open]')].map((details) => details.dataset.key);
   return {focus: document.activeElement?.dataset?.key, open, run: root.dataset.run, scroll: root.querySelector('main')?.scrollTop || 0,
@@ -131,7 +131,7 @@ async function start() {
   setInterval(() => { if (onScreen() && waitsForNews()) refresh(); }, POLL_MS);
 }
 
-// Shown only once it is dressed: a page without its style would flash.
+// The page is shown when its style is there. Without the style it would flash.
 function styled() {
   return new Promise((ready) => {
     document.head.append(h('link', {rel: 'stylesheet', href: './style.css', onload: ready, onerror: ready}));

@@ -1,4 +1,4 @@
-// What happens once, what feedwatch itself costs, and what nobody measured.
+// What happens once per run or epoch, what feedwatch itself costs, and what was not measured.
 import {card, h, list, num, part, text} from './dom.js';
 import {figure} from './machine.js';
 import {inline} from './markdown.js';

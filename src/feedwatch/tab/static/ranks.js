@@ -4,7 +4,7 @@ import {count, ms, number, percent} from './words.js';
 
 const WORTH_SAYING = 0.05; // of the time, as everywhere in feedwatch
 
-// A rank that holds the others up shows on them as compute: their own verdict must not stand alone.
+// While one rank holds the others up, they seem to compute. Their own verdict alone would mislead.
 export function heldUpBy(report) {
   const slowest = part(part(report.ranks).slowest), own = part(report.run).rank;
   return num(slowest.rank) !== null && slowest.rank !== own && num(slowest.stall_ratio) >= WORTH_SAYING ? slowest : null;

@@ -1,4 +1,4 @@
-// Numbers as people read them. The limits, digits and units are words.py's table: here is only how to read it.
+// Numbers as people read them. This module only reads the table of limits, digits and units that words.py holds.
 import {num} from './dom.js';
 import {TABLE} from './table.js';
 
