@@ -78,7 +78,7 @@ pipelines = st.builds(
 
 pydatasets = st.builds(
     PyDatasetFacts, class_name=st.just("Photos"), workers=st.integers(0, 8), use_multiprocessing=st.booleans(),
-    max_queue_size=st.integers(1, 20), item_ms=maybe(positive), cpu_share=maybe(share),
+    max_queue_size=st.integers(1, 20), item_ms=maybe(positive),
 )  # fmt: skip
 
 copies = st.builds(

@@ -4,6 +4,7 @@ from typing import Final
 
 from feedwatch.advise.registry import RETIRED, RULES, rule
 from feedwatch.advise.rule import Rule
+from feedwatch.advise.seen_with import seen_with_text
 
 _RETIRED_BY_NAME: Final = {key.lower(): code for code, one in RETIRED.items() for key in (code, one.name)}
 
@@ -31,7 +32,7 @@ def _page(one: Rule) -> str:
     page = one.page
     parts = (
         f"# {one.code} {one.name}",
-        f"## What it sees\n\n{page.sees}",
+        f"## What it sees\n\n{page.sees}\n\n{seen_with_text(one)}",
         f"## Why it costs\n\n{page.why}",
         f"## Fix\n\n{page.fix}",
         f"## When to leave it\n\n{page.leave}",

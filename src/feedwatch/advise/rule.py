@@ -33,6 +33,7 @@ class Rule:
     symptoms: tuple[str, ...]  # what a person notices, for the index
     relieves: Bound  # the part of the step that the fix makes shorter; UNKNOWN for plain notices
     edit_lines: int  # size of the change, to break ties
+    needs: tuple[str, ...]  # facts without which it is silent (`Class.field`); a test finds them in its cases
     check: Check
     predict: Predict
 

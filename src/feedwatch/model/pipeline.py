@@ -60,7 +60,6 @@ class LoaderFacts:
     blocked_share: float | None = None
     delivery_ms: float | None = None  # handing over one batch that is ready
     ready_share: float | None = None  # share of fetches that found a batch ready
-    head_blocked_share: float | None = None  # share of stalls while a later batch was already there
     workers_repeat_items: bool | None = None  # iterable: different workers yielded the same first items
     workers: tuple[WorkerTime, ...] = field(default=())
 
@@ -78,7 +77,6 @@ class TfStage:
     buffer_size: int | None = None  # as written, -1 = AUTOTUNE
     buffered: float | None = None  # elements in the buffer now
     batch_size: int | None = None
-    deterministic: bool | None = None
     python: bool | None = None  # PyFunc or EagerPyFunc inside
     random: bool | None = None  # random ops inside: its result must not be cached
     opens_files: bool | None = None  # reads a file per element
@@ -110,7 +108,6 @@ class PyDatasetFacts:
     max_queue_size: int
     ready_share: float | None = None  # share of gauges that found a batch ready
     item_ms: float | None = None  # one __getitem__, where seen
-    cpu_share: float | None = None  # of that time: computing (the GIL matters), the rest blocked
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,8 @@ def data(workers=1, **changes):
 
 
 FIRES = {
-    "one worker that computes": case(window(80, 60), pydataset=data(item_ms=78.0, cpu_share=0.95)),
-    "one worker that waits": case(
-        window(80, 60), pydataset=data(item_ms=78.0, cpu_share=0.05), host_facts=host(cpu_used=0.3)
-    ),
+    "one worker that computes": case(window(80, 60), pydataset=data(item_ms=78.0)),
+    "one worker that waits": case(window(80, 60), pydataset=data(item_ms=78.0), host_facts=host(cpu_used=0.3)),
     "item time from the pipeline": case(window(80, 60), pydataset=data(), load_ms=75.0),
     "torch backend": case(window(80, 60), pydataset=data(), of=keras_run(backend="torch")),
 }

@@ -21,7 +21,6 @@ class ModelStage:
     tunable: bool | None = None
     buffer_size: int | None = None
     buffered: float | None = None
-    deterministic: bool | None = None
     inputs_per_element: float = 1.0  # a fused map and batch takes a whole batch to make one
 
 
@@ -64,7 +63,6 @@ def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) 
     each_ms = _ms_per_element(proto, node, op, nested)
     values = {parameter.name: parameter for parameter in node.parameters}
     parallelism, size = values.get("parallelism"), values.get("buffer_size")
-    ordered = values.get("deterministic")
     tuned = parallelism or size
     return ModelStage(
         op=op,
@@ -75,7 +73,6 @@ def _stage(proto: Any, node: Any, op: str, per_batch: float, nested: list[Any]) 
         tunable=None if tuned is None else bool(tuned.tunable),
         buffer_size=None if size is None else round(size.value),
         buffered=float(node.buffered_elements),
-        deterministic=None if ordered is None else ordered.value >= 1,
         inputs_per_element=node.ratio if op in FUSED and node.ratio > 0 else 1.0,
     )
 
@@ -159,7 +156,6 @@ def _with_figures(stage: TfStage, model: ModelStage) -> TfStage:
         parallelism_now=model.parallelism,
         tunable=model.tunable,
         buffered=model.buffered,
-        deterministic=stage.deterministic if stage.deterministic is not None else model.deterministic,
         elements=round(model.elements * model.inputs_per_element),
         ms_per_element=None if model.ms_per_element is None else model.ms_per_element / model.inputs_per_element,
         ms_per_batch=model.ms_per_batch,

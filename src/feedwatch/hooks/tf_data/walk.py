@@ -54,7 +54,6 @@ def _stage(dataset: Any) -> tuple[TfStage, FunctionFacts | None]:
         parallelism=parallelism,
         buffer_size=_number(dataset, "_buffer_size") if op in ("Prefetch", "Shuffle") else None,
         batch_size=_number(dataset, "_batch_size"),
-        deterministic=_deterministic(dataset),
         python=None if facts is None else facts.python,
         random=None if facts is None else facts.random,
         opens_files=None if facts is None else facts.reads_file,
@@ -168,7 +167,3 @@ def _constant(value: Any) -> Any:
         return static.item() if getattr(static, "size", 0) == 1 else static
     except Exception:
         return None
-
-
-def _deterministic(dataset: Any) -> bool | None:
-    return {"true": True, "false": False, True: True, False: False}.get(getattr(dataset, "_deterministic", None))

@@ -270,7 +270,6 @@ def _measured(loader: WatchedLoader, fetches: SampledFetches) -> LoaderFacts:
             blocked_share=fold.blocked_share,
             delivery_ms=gauge.delivery_ms,
             ready_share=gauge.ready_share,
-            head_blocked_share=gauge.head_blocked_share,
             workers_repeat_items=fold.repeat_items if settings.iterable else None,
             workers=fold.workers,
         )

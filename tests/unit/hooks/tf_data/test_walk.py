@@ -26,11 +26,11 @@ def slices():
 
 
 def test_stages_come_in_the_order_data_flows_with_what_the_user_wrote():
-    found = walk(slices().shuffle(32).map(noisy, num_parallel_calls=2, deterministic=False).batch(8).prefetch(3))
+    found = walk(slices().shuffle(32).map(noisy, num_parallel_calls=2).batch(8).prefetch(3))
     assert [stage.op for stage in found.stages] == ["FromTensorSlices", "Shuffle", "ParallelMap", "Batch", "Prefetch"]
     shuffle, noise, batch, prefetch = found.stages[1:]
     assert shuffle.buffer_size == 32
-    assert (noise.function, noise.parallelism, noise.deterministic, noise.random) == ("noisy", 2, False, True)
+    assert (noise.function, noise.parallelism, noise.random) == ("noisy", 2, True)
     assert noise.source.startswith("test_walk.py:")
     assert batch.batch_size == 8
     assert prefetch.buffer_size == 3

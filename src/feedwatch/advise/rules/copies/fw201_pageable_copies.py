@@ -90,6 +90,7 @@ RULE: Final = Rule(
     symptoms=(VISIBLE_COPIES,),
     relieves=Bound.TRANSFER,
     edit_lines=1,
+    needs=(),
     check=check,
     predict=predict,
 )

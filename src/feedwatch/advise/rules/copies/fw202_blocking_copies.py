@@ -66,6 +66,7 @@ RULE: Final = Rule(
     symptoms=(VISIBLE_COPIES,),
     relieves=Bound.TRANSFER,
     edit_lines=1,
+    needs=("BatchFacts.custom_transfer", "BatchFacts.non_blocking", "BatchFacts.pinned", "Facts.transfers"),
     check=check,
     predict=predict,
 )

@@ -103,6 +103,7 @@ RULE: Final = Rule(
     symptoms=(VISIBLE_COPIES,),
     relieves=Bound.TRANSFER,
     edit_lines=20,
+    needs=("Facts.transfers",),
     check=check,
     predict=predict,
 )

@@ -89,6 +89,7 @@ images = images.float()  # keras: keras.layers.Rescaling(1 / 255) as the first l
     symptoms=(VISIBLE_COPIES,),
     relieves=Bound.TRANSFER,
     edit_lines=2,
+    needs=("BatchFacts.dtypes", "Facts.transfers"),
     check=check,
     predict=predict,
 )

@@ -81,6 +81,7 @@ parts = dict(zip(names, packed.to(device, non_blocking=True).split(widths, dim=1
     symptoms=(VISIBLE_COPIES,),
     relieves=Bound.TRANSFER,
     edit_lines=8,
+    needs=("Facts.batch", "Facts.transfers"),
     check=check,
     predict=predict,
 )

@@ -96,6 +96,7 @@ RULE: Final = Rule(
     symptoms=(VISIBLE_COPIES,),
     relieves=Bound.TRANSFER,
     edit_lines=30,
+    needs=("DeviceFacts.max_link_gb_per_s", "Facts.transfers"),
     check=check,
     predict=predict,
 )

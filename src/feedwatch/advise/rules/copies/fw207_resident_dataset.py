@@ -114,6 +114,7 @@ RULE: Final = Rule(
     symptoms=(VISIBLE_COPIES, GPU_NO_FASTER),
     relieves=Bound.TRANSFER,
     edit_lines=6,
+    needs=("DeviceFacts.memory_free_bytes", "EpochBoundaries.count"),
     check=check,
     predict=predict,
 )

@@ -57,6 +57,12 @@ RULE: Final = Rule(
     symptoms=(MEMORY_SHORT,),
     relieves=Bound.UNKNOWN,
     edit_lines=3,
+    needs=(
+        "DeviceFacts.memory_total_bytes",
+        "DeviceFacts.memory_used_share",
+        "LoaderFacts.dataset_bytes",
+        "LoaderFacts.device_tensors",
+    ),
     check=check,
     predict=no_gain,
 )

@@ -91,6 +91,7 @@ RULE: Final = Rule(
     symptoms=(LOW_GPU_DATA_READY, VISIBLE_COPIES),
     relieves=Bound.TRANSFER,
     edit_lines=10,
+    needs=("Facts.batch", "Facts.transfers"),
     check=check,
     predict=predict,
 )

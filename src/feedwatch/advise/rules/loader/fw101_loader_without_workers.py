@@ -91,6 +91,7 @@ RULE: Final = Rule(
     symptoms=(SWINGING_GPU, ONE_BUSY_CPU, GPU_NO_FASTER, SUM_OF_BOTH),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=("HostFacts.cpu_budget", "PipelineFacts.loader"),
     check=check,
     predict=predict,
 )

@@ -97,6 +97,7 @@ RULE: Final = Rule(
     symptoms=(SWINGING_GPU, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=("HostFacts.cpu_budget", "LoaderFacts.load_ms"),
     check=check,
     predict=predict,
 )

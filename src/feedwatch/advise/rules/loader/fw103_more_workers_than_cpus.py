@@ -78,6 +78,7 @@ RULE: Final = Rule(
     symptoms=(ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP),
     relieves=Bound.UNKNOWN,
     edit_lines=1,
+    needs=("HostFacts.cpu_budget", "LoaderFacts.core_wait_share"),
     check=check,
     predict=no_gain,
 )

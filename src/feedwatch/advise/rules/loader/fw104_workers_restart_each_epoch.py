@@ -95,6 +95,7 @@ RULE: Final = Rule(
     symptoms=(PAUSE_PER_EPOCH,),
     relieves=Bound.UNKNOWN,
     edit_lines=1,
+    needs=("EpochBoundaries.count", "EpochBoundaries.loader_start_ms", "PipelineFacts.loader"),
     check=check,
     predict=predict,
 )

@@ -108,6 +108,7 @@ RULE: Final = Rule(
     symptoms=(IRREGULAR_STEPS,),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=("LoaderFacts.load_ms",),
     check=check,
     predict=predict,
 )

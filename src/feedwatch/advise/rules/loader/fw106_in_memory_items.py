@@ -117,6 +117,7 @@ loader = $loader(
     symptoms=(ONE_BUSY_CPU, MORE_WORKERS_NO_HELP, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=4,
+    needs=("LoaderFacts.batch_size", "LoaderFacts.in_memory"),
     check=check,
     predict=predict,
 )

@@ -89,6 +89,7 @@ RULE: Final = Rule(
     symptoms=(ONE_BUSY_CPU, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=8,
+    needs=("LoaderFacts.collate_ms", "LoaderFacts.custom_collate"),
     check=check,
     predict=predict,
 )

@@ -96,6 +96,13 @@ RULE: Final = Rule(
     symptoms=(IRREGULAR_STEPS,),
     relieves=Bound.INPUT,
     edit_lines=10,
+    needs=(
+        "LoaderFacts.batch_size",
+        "LoaderFacts.core_wait_share",
+        "LoaderFacts.item_ms",
+        "LoaderFacts.item_p99_ms",
+        "LoaderFacts.load_ms",
+    ),
     check=check,
     predict=predict,
 )

@@ -93,6 +93,7 @@ RULE: Final = Rule(
     symptoms=(IRREGULAR_STEPS, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU),
     relieves=Bound.INPUT,
     edit_lines=6,
+    needs=("WorkerTime.fetch_ms",),
     check=check,
     predict=predict,
 )

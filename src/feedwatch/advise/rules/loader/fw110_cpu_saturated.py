@@ -103,6 +103,7 @@ def prepare(dataset, path):
     symptoms=(ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP),
     relieves=Bound.INPUT,
     edit_lines=20,
+    needs=("HostFacts.cpu_budget", "PipelineFacts.loader"),
     check=check,
     predict=predict,
 )

@@ -102,6 +102,7 @@ shutil.copytree(data_dir, local_dir, dirs_exist_ok=True)""",
     symptoms=(NOTHING_BUSY, MORE_WORKERS_NO_HELP),
     relieves=Bound.INPUT,
     edit_lines=20,
+    needs=("HostFacts.cpu_budget", "LoaderFacts.blocked_share", "LoaderFacts.load_ms"),
     check=check,
     predict=predict,
 )

@@ -80,6 +80,7 @@ $after""",
     symptoms=(LOW_GPU_DATA_READY, SWINGING_GPU),
     relieves=Bound.INPUT,
     edit_lines=2,
+    needs=("LoaderFacts.batch_size", "LoaderFacts.device_tensors"),
     check=check,
     predict=predict,
 )

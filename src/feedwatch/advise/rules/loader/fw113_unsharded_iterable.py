@@ -71,6 +71,7 @@ RULE: Final = Rule(
     symptoms=(LONG_EPOCHS,),
     relieves=Bound.UNKNOWN,
     edit_lines=3,
+    needs=("LoaderFacts.iterable", "LoaderFacts.workers_repeat_items"),
     check=check,
     predict=predict,
 )

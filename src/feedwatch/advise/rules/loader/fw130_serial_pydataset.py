@@ -11,11 +11,8 @@ from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import Supply, cpu_budget, input_bound_times, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.advise.wording import count, ms, supplied
-from feedwatch.model.pipeline import PyDatasetFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain
 
-# From here on items compute rather than wait: threads would take turns at the interpreter's lock.
-COMPUTING_SHARE: Final = 0.5
 # Keras' own default; each place in the queue is a batch in memory.
 QUEUE_SIZE: Final = 10
 # Threads that wait may outnumber the CPUs.
@@ -29,7 +26,8 @@ def check(case: Case) -> Evidence | None:
     load = data.item_ms if data.item_ms is not None else one_lane_load_ms(case, times)
     if load is None:
         return None
-    computing = _computes(case, data, load)
+    # Items that compute take turns at the interpreter's lock. Where that is not known, processes help in both cases.
+    computing = computes(case, load) is not False
     carried = math.floor(budget + 1e-6) * (1 if computing else MOST_THREADS_PER_CPU)
     needed = math.ceil(load / max(times.rest_ms, 0.01 * load) - 1e-6)
     # One process works beside the loop; one thread is what there is already.
@@ -49,7 +47,7 @@ def check(case: Case) -> Evidence | None:
             "cpu_budget": budget,
             "workers": float(data.workers),
             "workers_advised": float(workers),
-            "cpu_share": data.cpu_share if data.cpu_share is not None else 1.0 if computing else 0.0,
+            "cpu_share": 1.0 if computing else 0.0,
         },
         blanks={
             "data": identifier(data.class_name, "PyDataset"),
@@ -72,13 +70,6 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
         f"{ms(times.rest_ms)} of the {ms(times.step_ms)} it takes now"
     )
     return supplied_gain(case, times, supply, because)
-
-
-def _computes(case: Case, data: PyDatasetFacts, load_ms: float) -> bool:
-    """Not knowing, take processes: they help in both cases."""
-    if data.cpu_share is not None:
-        return data.cpu_share >= COMPUTING_SHARE
-    return computes(case, load_ms) is not False
 
 
 RULE: Final = Rule(
@@ -112,6 +103,7 @@ data.max_queue_size = $queue""",
     symptoms=(ONE_BUSY_CPU, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=("HostFacts.cpu_budget", "PipelineFacts.pydataset"),
     check=check,
     predict=predict,
 )

@@ -93,6 +93,7 @@ model.fit(Batches(steps, workers=$workers, use_multiprocessing=True))""",
     symptoms=(ONE_BUSY_CPU, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=12,
+    needs=("HostFacts.cpu_budget",),
     check=check,
     predict=predict,
 )

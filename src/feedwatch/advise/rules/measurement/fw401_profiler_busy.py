@@ -48,6 +48,7 @@ RULE: Final = Rule(
     symptoms=(FIGURES_MISSING,),
     relieves=Bound.UNKNOWN,
     edit_lines=1,
+    needs=("RunFacts.other_profiler",),
     check=check,
     predict=no_gain,
 )

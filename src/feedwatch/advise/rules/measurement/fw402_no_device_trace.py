@@ -64,6 +64,7 @@ RULE: Final = Rule(
     symptoms=(FIGURES_MISSING,),
     relieves=Bound.UNKNOWN,
     edit_lines=3,
+    needs=("Facts.transfers",),
     check=check,
     predict=no_gain,
 )

@@ -56,6 +56,7 @@ RULE: Final = Rule(
     symptoms=(FIGURES_MISSING,),
     relieves=Bound.UNKNOWN,
     edit_lines=1,
+    needs=(),
     check=check,
     predict=no_gain,
 )

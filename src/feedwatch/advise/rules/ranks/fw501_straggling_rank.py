@@ -76,6 +76,7 @@ if int(os.environ.get("RANK", "0")) == $rank:
     symptoms=(ONE_SLOW_RANK,),
     relieves=Bound.INPUT,
     edit_lines=30,
+    needs=(),
     check=check,
     predict=predict,
 )

@@ -79,6 +79,7 @@ RULE: Final = Rule(
     symptoms=(LOW_GPU_DATA_READY,),
     relieves=Bound.LAUNCH,
     edit_lines=2,
+    needs=("Facts.transfers",),
     check=check,
     predict=predict,
 )

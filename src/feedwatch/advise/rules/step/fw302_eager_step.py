@@ -81,6 +81,7 @@ RULE: Final = Rule(
     symptoms=(LOW_GPU_DATA_READY, ONE_BUSY_CPU),
     relieves=Bound.COMPUTE,
     edit_lines=1,
+    needs=("RunFacts.run_eagerly",),
     check=check,
     predict=predict,
 )

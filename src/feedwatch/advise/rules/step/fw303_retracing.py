@@ -65,6 +65,7 @@ RULE: Final = Rule(
     symptoms=(IRREGULAR_STEPS,),
     relieves=Bound.COMPUTE,
     edit_lines=1,
+    needs=("RunFacts.retraces",),
     check=check,
     predict=predict,
 )

@@ -98,6 +98,7 @@ RULE: Final = Rule(
     symptoms=(PAUSES_BETWEEN_STEPS, LOW_GPU_DATA_READY),
     relieves=Bound.HOST,
     edit_lines=1,
+    needs=("Facts.callbacks",),
     check=check,
     predict=predict,
 )

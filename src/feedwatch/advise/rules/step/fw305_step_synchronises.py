@@ -73,6 +73,7 @@ RULE: Final = Rule(
     symptoms=(LOW_GPU_DATA_READY,),
     relieves=Bound.LAUNCH,
     edit_lines=1,
+    needs=("Facts.transfers", "RunFacts.synchronises"),
     check=check,
     predict=predict,
 )

@@ -75,6 +75,7 @@ RULE: Final = Rule(
     symptoms=(BUSY_GPU_SLOW,),
     relieves=Bound.COMPUTE,
     edit_lines=1,
+    needs=("RunFacts.precision", "RunFacts.tensor_cores"),
     check=check,
     predict=predict,
 )

@@ -71,6 +71,7 @@ RULE: Final = Rule(
     symptoms=(GPU_NO_FASTER, LOW_GPU_DATA_READY),
     relieves=Bound.LAUNCH,
     edit_lines=1,
+    needs=("Facts.transfers", "RunFacts.batch_size"),
     check=check,
     predict=predict,
 )

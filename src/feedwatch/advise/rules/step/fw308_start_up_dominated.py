@@ -71,6 +71,7 @@ RULE: Final = Rule(
     symptoms=(SLOW_START,),
     relieves=Bound.UNKNOWN,
     edit_lines=1,
+    needs=(),
     check=check,
     predict=no_gain,
 )

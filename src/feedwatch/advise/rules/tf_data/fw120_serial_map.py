@@ -96,6 +96,7 @@ RULE: Final = Rule(
     symptoms=(ONE_BUSY_CPU, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=("HostFacts.cpu_budget", "TfStage.ms_per_batch", "TfStage.python"),
     check=check,
     predict=predict,
 )

@@ -80,6 +80,7 @@ RULE: Final = Rule(
     symptoms=(SWINGING_GPU, SUM_OF_BOTH, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=("PipelineFacts.tf_data",),
     check=check,
     predict=predict,
 )

@@ -94,6 +94,13 @@ RULE: Final = Rule(
     symptoms=(NOTHING_BUSY, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=(
+        "HostFacts.cpu_budget",
+        "HostFacts.cpu_used",
+        "TfStage.ms_per_batch",
+        "TfStage.parallelism",
+        "TfStage.python",
+    ),
     check=check,
     predict=predict,
 )

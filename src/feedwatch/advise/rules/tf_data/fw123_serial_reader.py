@@ -94,6 +94,7 @@ RULE: Final = Rule(
     symptoms=(NOTHING_BUSY, ONE_BUSY_CPU),
     relieves=Bound.INPUT,
     edit_lines=4,
+    needs=("HostFacts.cpu_budget", "TfDataFacts.file_count", "TfStage.ms_per_batch"),
     check=check,
     predict=predict,
 )

@@ -102,6 +102,7 @@ dataset = dataset.map($function, num_parallel_calls=tf.data.AUTOTUNE)$comment"""
     symptoms=(ONE_BUSY_CPU, MORE_WORKERS_NO_HELP, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=15,
+    needs=("HostFacts.cpu_budget", "HostFacts.cpu_used", "TfStage.ms_per_batch"),
     check=check,
     predict=predict,
 )

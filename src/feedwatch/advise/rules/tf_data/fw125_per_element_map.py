@@ -96,6 +96,7 @@ RULE: Final = Rule(
     symptoms=(ALL_CPUS_BUSY, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=2,
+    needs=("TfDataFacts.elements_per_batch", "TfStage.ms_per_batch", "TfStage.ms_per_element", "TfStage.python"),
     check=check,
     predict=predict,
 )

@@ -92,7 +92,11 @@ def _cpus(case: Case) -> float:
 
 def _needs_ms(case: Case) -> Callable[[TfStage], float]:
     """What a stage costs a batch: its work where CPUs are short, else the time in which it can deliver one."""
-    return (lambda stage: stage.ms_per_batch or 0.0) if cpu_saturated(case) else lane_ms
+    return _work_ms if cpu_saturated(case) else lane_ms
+
+
+def _work_ms(stage: TfStage) -> float:
+    return stage.ms_per_batch or 0.0
 
 
 def _same_every_epoch(look: TfLook) -> list[TfStage]:
@@ -140,6 +144,13 @@ RULE: Final = Rule(
     symptoms=(ALL_CPUS_BUSY, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=1,
+    needs=(
+        "EpochBoundaries.count",
+        "HostFacts.ram_available_gb",
+        "TfDataFacts.epoch_bytes",
+        "TfStage.ms_per_batch",
+        "TfStage.random",
+    ),
     check=check,
     predict=predict,
 )

@@ -107,6 +107,7 @@ dataset = tf.data.TFRecordDataset("train.tfrecord").map($function, num_parallel_
     symptoms=(NOTHING_BUSY, GPU_NO_FASTER),
     relieves=Bound.INPUT,
     edit_lines=12,
+    needs=("TfDataFacts.elements_per_batch", "TfStage.ms_per_batch", "TfStage.opens_files"),
     check=check,
     predict=predict,
 )

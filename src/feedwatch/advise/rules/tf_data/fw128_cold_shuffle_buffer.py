@@ -112,6 +112,12 @@ RULE: Final = Rule(
     symptoms=(PAUSE_PER_EPOCH, SLOW_START),
     relieves=Bound.UNKNOWN,
     edit_lines=1,
+    needs=(
+        "EpochBoundaries.count",
+        "EpochBoundaries.first_fetch_ms",
+        "TfDataFacts.elements_per_batch",
+        "TfStage.buffer_size",
+    ),
     check=check,
     predict=predict,
 )

@@ -91,6 +91,7 @@ dataset = tf.data.Dataset.load("prepared")""",
     symptoms=(ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP),
     relieves=Bound.INPUT,
     edit_lines=20,
+    needs=("HostFacts.cpu_budget", "HostFacts.cpu_used", "TfStage.ms_per_batch", "TfStage.parallelism"),
     check=check,
     predict=predict,
 )

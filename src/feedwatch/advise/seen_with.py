@@ -1,0 +1,155 @@
+"""With which frameworks a rule can be seen: everywhere, except where a fact that it needs cannot be known.
+
+A rule names what it needs in `Rule.needs`. The table below says what cannot be known where, and why. Tests hold both
+to the code: what a rule needs is found by taking facts out of the cases in which it fires, and what is known where is
+found by looking for the code that writes each fact.
+"""
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from feedwatch.advise.rule import Rule
+
+
+class Framework(str, Enum):
+    LIGHTNING = "Lightning"
+    TORCH_LOOP = "torch loop"
+    KERAS_TENSORFLOW = "Keras on TensorFlow"
+    KERAS_TORCH = "Keras on torch"
+    KERAS_JAX = "Keras on JAX"
+
+
+KERAS: Final = (Framework.KERAS_TENSORFLOW, Framework.KERAS_TORCH, Framework.KERAS_JAX)
+TORCH_LOOP: Final = (Framework.TORCH_LOOP,)
+TORCH: Final = (Framework.LIGHTNING, Framework.TORCH_LOOP)
+
+
+class Absent(NamedTuple):
+    what: tuple[str, ...]  # facts (`Class.field`), or codes of rules whose needs say less than this
+    where: tuple[Framework, ...]
+    why: str  # stands behind "Not with …:" on the rule's page
+
+
+ABSENT: Final[tuple[Absent, ...]] = (
+    Absent(
+        ("PipelineFacts.tf_data", "PipelineFacts.pydataset", "FW131"),
+        TORCH,
+        "torch reads from DataLoaders, not from tf.data, PyDatasets or generators",
+    ),
+    Absent(
+        ("RunFacts.run_eagerly", "RunFacts.retraces"),
+        TORCH,
+        "a torch model is not traced, and torch.compile does not tell when it compiles again",
+    ),
+    Absent(("RunFacts.batch_size",), TORCH, "the batch size is only known of the loader, not of the run"),
+    Absent(
+        ("Facts.transfers", "RunFacts.other_profiler", "FW201"),
+        TORCH_LOOP,
+        "no profiler window and no device clock runs in a loop of your own, so its copies and kernels are not seen",
+    ),
+    Absent(("Facts.callbacks",), TORCH_LOOP, "a loop of your own has no callbacks that could be timed one by one"),
+    Absent(("RunFacts.precision",), TORCH_LOOP, "the precision is not known before the model runs"),
+    Absent(("RunFacts.synchronises",), TORCH_LOOP, "reads of device values are not watched in a loop of your own"),
+    Absent(
+        ("BatchFacts.custom_transfer", "BatchFacts.non_blocking"),
+        TORCH_LOOP,
+        "the copy is a line of your own, and its arguments are not seen",
+    ),
+    Absent(
+        (
+            "LoaderFacts.blocked_share",
+            "LoaderFacts.collate_ms",
+            "LoaderFacts.core_wait_share",
+            "LoaderFacts.cpu_share",
+            "LoaderFacts.dataset_bytes",
+            "LoaderFacts.delivery_ms",
+            "LoaderFacts.device_tensors",
+            "LoaderFacts.in_memory",
+            "LoaderFacts.item_ms",
+            "LoaderFacts.item_p99_ms",
+            "LoaderFacts.ready_share",
+            "LoaderFacts.static_items",
+            "LoaderFacts.workers",
+            "LoaderFacts.workers_repeat_items",
+            "FW102",
+            "FW105",
+        ),
+        KERAS,
+        "the settings of a DataLoader are read there, its workers and its data set are not looked into",
+    ),
+    Absent(
+        ("BatchFacts.custom_transfer", "BatchFacts.non_blocking", "BatchFacts.pinned"),
+        KERAS,
+        "Keras copies the batch itself, and there is no setting to change",
+    ),
+    Absent(("BatchFacts.integral_floats",), KERAS, "no value of a batch is read there"),
+    Absent(("RunFacts.tensor_cores",), KERAS, "Keras does not tell what the device can compute with"),
+    Absent(("RunFacts.local_ranks",), KERAS, "Keras does not tell how many processes share a machine"),
+    Absent(("Facts.batch",), (Framework.KERAS_JAX,), "the batch is converted before it can be looked at"),
+    Absent(
+        ("RunFacts.retraces",),
+        (Framework.KERAS_TORCH, Framework.KERAS_JAX),
+        "only TensorFlow tells when it traces the train function again",
+    ),
+    Absent(
+        ("RunFacts.synchronises",),
+        (Framework.KERAS_TENSORFLOW,),
+        "Keras itself reads the logs from the device at every step there, and no callback can avoid it",
+    ),
+    Absent(
+        ("TfStage.ms_per_batch", "TfStage.ms_per_element", "TfStage.parallelism_now", "TfStage.elements"),
+        (Framework.KERAS_TORCH, Framework.KERAS_JAX),
+        "the iterator whose figures tf.data keeps is out of reach there: stages are known, their times are not",
+    ),
+    Absent(("FW501",), (Framework.KERAS_TORCH,), "Keras on torch does not tell its rank"),
+)
+
+# A fact of the class on the left is known only where the fact on the right is.
+PART_OF: Final = {
+    "HostFacts": "Facts.host",
+    "BatchFacts": "Facts.batch",
+    "DeviceFacts": "Facts.device",
+    "Transfers": "Facts.transfers",
+    "CallbackTime": "Facts.callbacks",
+    "RunFacts": "Facts.run",
+    "PipelineFacts": "Facts.pipeline",
+    "LoaderFacts": "PipelineFacts.loader",
+    "WorkerTime": "LoaderFacts.workers",
+    "TfDataFacts": "PipelineFacts.tf_data",
+    "TfStage": "TfDataFacts.stages",
+    "PyDatasetFacts": "PipelineFacts.pydataset",
+}
+
+
+def seen_with(rule: Rule) -> tuple[Framework, ...]:
+    return tuple(one for one in Framework if why_not(rule, one) is None)
+
+
+def why_not(rule: Rule, framework: Framework) -> str | None:
+    wanted = {rule.code, *(part for fact in rule.needs for part in with_parts(fact))}
+    for row in ABSENT:
+        if framework in row.where and not wanted.isdisjoint(row.what):
+            return row.why
+    return None
+
+
+def with_parts(fact: str) -> tuple[str, ...]:
+    """The fact and all that it is a part of: a worker's time is unknown where there is no loader."""
+    larger = PART_OF.get(fact.partition(".")[0])
+    return (fact,) if larger is None else (fact, *with_parts(larger))
+
+
+def seen_with_text(rule: Rule) -> str:
+    """The lines on a rule's page."""
+    reasons: dict[str, list[Framework]] = {}
+    for one in Framework:
+        why = why_not(rule, one)
+        if why is not None:
+            reasons.setdefault(why, []).append(one)
+    lines = [f"Seen with: {_listed(seen_with(rule))}."]
+    lines += [f"Not with {_listed(where)}: {why}." for why, where in reasons.items()]
+    return "\n".join(lines)
+
+
+def _listed(frameworks: tuple[Framework, ...] | list[Framework]) -> str:
+    return ", ".join(one.value for one in frameworks)
