@@ -140,7 +140,7 @@ def four_steps_per_execution_uneven():
 
 @case("tensorflow")
 def four_steps_per_execution_unknown_length():
-    return models.dense(steps_per_execution=4), {"x": dataset().filter(lambda *_: True).take(10), "epochs": 1}
+    return models.dense(steps_per_execution=4), {"x": dataset(4).filter(lambda *_: True).take(22), "epochs": 1}
 
 
 @case("tensorflow", "torch", "jax")
@@ -171,7 +171,7 @@ def run_eagerly():
 
 @case("tensorflow")
 def run_eagerly_with_four_steps_per_execution():
-    return models.dense(run_eagerly=True, steps_per_execution=4), {"x": dataset(), "epochs": 1}
+    return models.dense(run_eagerly=True, steps_per_execution=4), {"x": dataset(4), "epochs": 1}
 
 
 @case("tensorflow")
@@ -209,7 +209,7 @@ def validation_split():
 
 @case("tensorflow", "torch", "jax")
 def two_fits():
-    return models.dense(), {"x": X, "y": Y, "epochs": 1, "fits": 2}
+    return models.dense(), {"x": X, "y": Y, "batch_size": 8, "epochs": 1, "fits": 2}
 
 
 @case("tensorflow")
@@ -268,6 +268,11 @@ def export_after_fit():
 
 @case("tensorflow", "torch", "jax")
 def many_short_epochs():
+    return models.dense(), {"x": X[:24], "y": Y[:24], "batch_size": 8, "epochs": 15}
+
+
+@case("tensorflow", "torch", "jax")
+def epochs_of_one_step():
     return models.dense(), {"x": X[:24], "y": Y[:24], "epochs": 15}
 
 
@@ -279,7 +284,7 @@ def early_stopping():
 
 @case("tensorflow", "torch")
 def progress_bar():
-    return models.dense(), {"x": X, "y": Y, "epochs": 1, "verbose": 2}
+    return models.dense(), {"x": X, "y": Y, "batch_size": 8, "epochs": 1, "verbose": 2}
 
 
 @case("torch")

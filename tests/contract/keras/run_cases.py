@@ -97,7 +97,7 @@ def judge(name, make):
         "expected_batches": watched["iterations"] // watched["fits"] - watched["extra"],
         "last_step": report.series.step[-1] if report.series.step else None,
         "iterations": watched["iterations"] - watched["extra"],
-        "wait_measured": report.phases["input_wait"] is not None or report.steps.measured == 0,
+        "wait_measured": report.phases["input_wait"] is not None,
         "measured": report.steps.measured,
         "dropped": report.steps.dropped,
         "kind": report.pipeline.kind,

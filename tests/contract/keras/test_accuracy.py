@@ -12,6 +12,21 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
+# (input ms, compute ms, prefetch, steps per execution): what is run on each backend, written down.
+ROWS = {
+    "tensorflow": {
+        (2, 0, False, 1),
+        (10, 0, False, 1),
+        (10, 10, False, 1),
+        (50, 5, False, 1),
+        (20, 30, False, 1),
+        (5, 20, True, 1),
+        (40, 5, False, 4),
+    },
+    "torch": {(2, 0, False, 1), (10, 0, False, 1), (10, 10, False, 1), (50, 5, False, 1), (20, 30, False, 1)},
+    "jax": {(10, 0, False, 1), (50, 0, False, 1)},  # on JAX Python cannot sleep inside a step
+}
+
 # A neighbour on the machine only ever adds to what is measured: one quiet round out of three proves the figure.
 ROUNDS = 3
 
@@ -30,7 +45,9 @@ def _measured(backend, number=0):
         cwd=ROOT,
     )
     found = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    assert found, done.stderr[-3000:]
+    assert done.returncode == 0, done.stderr[-3000:]
+    ran = {(row["input_ms"], row["compute_ms"], row["prefetch"], row["steps_per_execution"]) for row in found}
+    assert ran == ROWS[backend]
     return found
 
 

@@ -10,6 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
+PIPELINES = {
+    "serial_python_map",
+    "parallel_map_and_prefetch",
+    "tfrecord_interleave",
+    "tfrecord_serial",
+    "a_file_per_element",
+    "generator",
+    "autotune_off",
+}
 
 
 @functools.cache
@@ -26,8 +35,10 @@ def _facts():
         cwd=ROOT,
     )
     lines = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    assert lines, done.stderr[-3000:]
-    return {line["name"]: line for line in lines}
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = {line["name"]: line for line in lines}
+    assert set(found) == PIPELINES
+    return found
 
 
 def _stages(name):

@@ -10,17 +10,22 @@ from feedwatch.model.report import Status
 from tests.contract.lightning.cases import CASES
 from tests.contract.lightning.conftest import FLAVOURS
 from tests.contract.lightning.fitting import fit, left_behind
+from tests.contract.lightning.rows import ROWS, WARM_UP_ONLY
 
-ROWS = [
+RUNS = [
     pytest.param(flavour, name, id=f"{name}-{flavour}", marks=[pytest.mark.slow] if CASES[name].slow else [])
-    for name in CASES
+    for name in sorted(ROWS)
     for flavour in FLAVOURS
     # Starting interpreters takes seconds and has nothing to do with the import name.
     if not (CASES[name].slow and flavour == "pytorch_lightning")
 ]
 
 
-@pytest.mark.parametrize(("flavour", "name"), ROWS)
+def test_the_table_has_the_rows_that_are_written_down():
+    assert set(CASES) == ROWS
+
+
+@pytest.mark.parametrize(("flavour", "name"), RUNS)
 def test_a_watched_fit_does_what_a_bare_one_does(flavour, name, tmp_path):
     case, pl = CASES[name], FLAVOURS[flavour]
     watchers = [FeedWatch(console=False) for _ in range(case.watchers)]
@@ -45,6 +50,8 @@ def test_a_watched_fit_does_what_a_bare_one_does(flavour, name, tmp_path):
     assert report is not None
     assert report.steps.batches == watched.trained * case.batches_per_step // case.fits
     assert report.steps.dropped == 0
+    assert (report.steps.measured > 0) == (name not in WARM_UP_ONLY)
+    assert (report.phases["input_wait"] is not None) == (name not in WARM_UP_ONLY)
     assert report.status is expected_status(case)
     assert [each.report for each in watchers[1:]] == [None] * (case.watchers - 1)
 
