@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from feedwatch.probe.nvml import Link, NvmlProbe, visible_tokens
+from feedwatch.probe.nvml import Link, NoDeviceError, NvmlProbe, find_gpu, visible_tokens
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,45 @@ def test_a_probe_that_was_not_started_knows_nothing_and_can_be_copied():
     probe.stop()
     assert copy.deepcopy(probe).facts() is None
     assert pickle.loads(pickle.dumps(probe)).facts() is None
+
+
+class FakeLibrary:
+    """NVML as far as finding a GPU goes: two GPUs of different models. A handle is the GPU's position."""
+
+    uuids = ("GPU-aaaa1111", "GPU-bbbb2222")
+    nvmlDeviceGetCount = staticmethod(lambda: 2)
+    nvmlDeviceGetHandleByIndex = staticmethod(int)
+    nvmlDeviceGetName = staticmethod(lambda handle: f"model {handle}")
+    nvmlDeviceGetUUID = staticmethod(lambda handle: FakeLibrary.uuids[handle].encode())
+    nvmlDeviceGetHandleByPciBusId = staticmethod(lambda bus: int(b"02:00" in bus))
+    nvmlDeviceGetHandleByUUID = staticmethod(lambda uuid: f"slice {uuid.decode()}")
+    nvmlDeviceGetDeviceHandleFromMigDeviceHandle = staticmethod(lambda part: 1)
+
+
+def found(number=0, gpu_id=None, **environ):
+    gpu = find_gpu(FakeLibrary, number, environ, gpu_id, lambda *_: None)
+    return gpu._device, gpu._board
+
+
+@pytest.mark.parametrize("gpu_id", ["GPU-bbbb2222", "GPU-bbbb", "0000:02:00.0"])
+@pytest.mark.parametrize("visible", [{}, {"CUDA_VISIBLE_DEVICES": "0,1"}, {"CUDA_VISIBLE_DEVICES": ""}])
+def test_what_the_framework_says_about_its_gpu_comes_before_its_number(gpu_id, visible):
+    assert found(0, gpu_id, **visible) == (1, 1)
+
+
+def test_a_slice_is_named_by_the_environment_only_whatever_the_framework_says():
+    assert found(0, "GPU-aaaa1111", CUDA_VISIBLE_DEVICES="MIG-77") == ("slice MIG-77", 1)
+    assert found(0, "GPU-aaaa1111", CUDA_VISIBLE_DEVICES="MIG-GPU-bbbb2222/1/0") == (None, 1)
+
+
+def test_a_number_is_enough_only_where_the_order_is_known():
+    with pytest.raises(NoDeviceError, match="different models"):
+        found(1)
+    assert found(1, CUDA_DEVICE_ORDER="PCI_BUS_ID") == (1, 1)
+    assert found(0, CUDA_VISIBLE_DEVICES="GPU-bbbb") == (1, 1)
+
+
+@pytest.mark.parametrize("gpu_id", ["GPU-", "GPU-cccc"])
+def test_an_id_that_fits_several_or_none_is_unknown(gpu_id):
+    with pytest.raises(NoDeviceError, match="UUID"):
+        found(0, gpu_id)
