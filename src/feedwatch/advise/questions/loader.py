@@ -7,6 +7,7 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.questions.cpu import crowded
 from feedwatch.advise.step_model import StepTimes, Supply, cpu_budget, input_bound_times
 from feedwatch.model.pipeline import LoaderFacts
+from feedwatch.words import count, ms
 
 # Workers that mostly wait for storage may outnumber the CPUs, but not without end: each costs memory and a process.
 MOST_WORKERS_PER_CPU: Final = 4
@@ -69,6 +70,12 @@ def plan_workers(case: Case, look: LoaderLook, batch_load_ms: float) -> WorkerPl
     needed = max(1, math.ceil(batch_load_ms / max(look.times.rest_ms, 0.01 * batch_load_ms) - 1e-6))
     lanes = min(needed, carried)
     return WorkerPlan(needed, carried, Supply(batch_load_ms, lanes, cpu_ms))
+
+
+def supplied(workers: float, period_ms: float) -> str:
+    """1 worker supplies, 2 workers supply a batch every 20 ms."""
+    who = count(workers, "worker")
+    return f"{who} {'supplies' if who == '1 worker' else 'supply'} a batch every {ms(period_ms)}"
 
 
 def one_lane_load_ms(case: Case, times: StepTimes) -> float | None:

@@ -9,6 +9,7 @@ from feedwatch.advise.questions.loader import (
     one_lane_load_ms,
     plan_workers,
     starved_loader,
+    supplied,
 )
 from feedwatch.advise.step_model import StepTimes
 from tests.rules.build import case, host, keras_run, loader, torch_run, window
@@ -63,3 +64,8 @@ def test_one_batch_at_a_time_takes_the_wait_or_with_a_prefetch_the_step():
     assert one_lane_load_ms(case(window(), of=keras_run(), load_ms=33.0), times) == 33.0
     assert one_lane_load_ms(case(window(), of=keras_run()), times) == 100
     assert one_lane_load_ms(case(window(), of=torch_run()), times) == 60
+
+
+def test_workers_supply_and_one_worker_supplies():
+    assert supplied(1, 20.0) == "1 worker supplies a batch every 20 ms"
+    assert supplied(3, 20.0) == "3 workers supply a batch every 20 ms"

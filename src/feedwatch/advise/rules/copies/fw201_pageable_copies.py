@@ -8,8 +8,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.advise.wording import ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 MOST_BYTES: Final = 0.5
 # Pinning was seen between twice as fast and no faster at all: the careful end promises nothing.

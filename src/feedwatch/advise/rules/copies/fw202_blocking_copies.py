@@ -8,8 +8,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.advise.wording import ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 # The host no longer waits, but the copy still stands in the stream: a fifth is what the host's lead wins back.
 LEAST_REMOVED: Final = 0.2

@@ -7,8 +7,8 @@ from feedwatch.advise.questions.copies import CopyLook, exposed_copies, kind_sha
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.advise.wording import ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 MOST_BYTES: Final = 0.5
 # From here on the copies already run beside kernels.

@@ -7,9 +7,9 @@ from feedwatch.advise.questions.copies import exposed_copies
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.advise.wording import ms, percent, size
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent, size
 
 MOST_BYTES: Final = 0.5
 WIDTHS: Final = {"float64": 8, "float32": 4}

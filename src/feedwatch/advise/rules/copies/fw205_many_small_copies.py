@@ -7,8 +7,8 @@ from feedwatch.advise.questions.copies import exposed_copies
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.advise.wording import ms, size
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, size
 
 # Below 64 KiB a copy takes as long as its latency, whatever its size.
 SMALL_BYTES: Final = 65536

@@ -7,9 +7,9 @@ from feedwatch.advise.questions.copies import CopyLook, exposed_copies, kind_sha
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.advise.wording import ms, rate
 from feedwatch.model.facts import DeviceFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, rate
 
 # Pinned copies reach 80-90 % of the link's usable bandwidth; half of it is a fault somewhere.
 FAR_BELOW: Final = 0.5

@@ -7,8 +7,8 @@ from feedwatch.advise.questions.copies import exposed_copies
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain, step_times
 from feedwatch.advise.symptoms import GPU_NO_FASTER, VISIBLE_COPIES
-from feedwatch.advise.wording import ms, size
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, size
 
 # Half of what is free: activations of larger batches and fragments need the other half.
 MOST_OF_FREE: Final = 0.5

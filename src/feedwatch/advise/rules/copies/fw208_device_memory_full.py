@@ -6,8 +6,8 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.symptoms import MEMORY_SHORT
-from feedwatch.advise.wording import percent, size
 from feedwatch.model.verdict import Bound, Evidence
+from feedwatch.words import percent, size
 
 # Allocators need a few percent to find a place; above this the next larger batch fails.
 FULL_SHARE: Final = 0.95

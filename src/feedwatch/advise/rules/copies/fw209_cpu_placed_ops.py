@@ -6,10 +6,10 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, VISIBLE_COPIES
-from feedwatch.advise.wording import ms, size
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, size
 
 # A loss or a metric is a few bytes; this much per step is an operation's input.
 LEAST_BACK_BYTES: Final = 65536

@@ -3,13 +3,13 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.loader import indexes_memory, load_ms, plan_workers, starved_loader
+from feedwatch.advise.questions.loader import indexes_memory, load_ms, plan_workers, starved_loader, supplied
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU, SUM_OF_BOTH, SWINGING_GPU
-from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms
 
 
 def check(case: Case) -> Evidence | None:

@@ -4,13 +4,13 @@ from typing import Final
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.questions.cpu import cpu_saturated
-from feedwatch.advise.questions.loader import indexes_memory, load_ms, plan_workers, starved_loader
+from feedwatch.advise.questions.loader import indexes_memory, load_ms, plan_workers, starved_loader, supplied
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, SWINGING_GPU
-from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms
 
 MOSTLY_READY: Final = 0.5
 

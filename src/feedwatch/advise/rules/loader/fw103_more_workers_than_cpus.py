@@ -9,8 +9,8 @@ from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
-from feedwatch.advise.wording import count, percent
 from feedwatch.model.verdict import Bound, Evidence
+from feedwatch.words import count, percent
 
 
 def check(case: Case) -> Evidence | None:

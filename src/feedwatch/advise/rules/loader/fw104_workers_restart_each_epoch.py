@@ -7,9 +7,9 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import run_gain
 from feedwatch.advise.symptoms import PAUSE_PER_EPOCH
-from feedwatch.advise.wording import count, percent, seconds
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, percent, seconds
 
 # Kept workers still refill their queues at every epoch; how much of the pause that is cannot be seen from outside.
 LEAST_SAVED: Final = 0.6

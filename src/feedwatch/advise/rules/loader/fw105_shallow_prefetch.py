@@ -9,11 +9,11 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS
-from feedwatch.advise.wording import count, ms, percent
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.pipeline import LoaderFacts
 from feedwatch.model.steps import Window
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, percent
 
 # Waits at more than a third of the steps are no bursts: that is a pipeline which is too slow.
 MOST_STALLED_SHARE: Final = 1 / 3

@@ -8,8 +8,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
-from feedwatch.advise.wording import ms
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms
 
 # One item of a tensor in memory costs 2-20 µs of Python; from here on the item itself is real work.
 TINY_ITEM_MS: Final = 0.1

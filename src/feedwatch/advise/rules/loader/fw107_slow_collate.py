@@ -8,8 +8,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import Supply, serial_gain, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
-from feedwatch.advise.wording import ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 LARGER_PART: Final = 0.5
 # A collate in whole-tensor operations costs a copy of the batch; one that was only tidied up saves half.

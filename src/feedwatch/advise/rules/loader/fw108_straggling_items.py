@@ -9,8 +9,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import HANDOVER_BEST_MS, serial_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS
-from feedwatch.advise.wording import ms, times
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, times
 
 # Ordinary images differ by three or four times; ten times is another kind of item.
 STRAGGLER_RATIO: Final = 10.0

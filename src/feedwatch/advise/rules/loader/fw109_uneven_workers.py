@@ -3,13 +3,13 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.loader import starved_loader
+from feedwatch.advise.questions.loader import starved_loader, supplied
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, supplied_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms, supplied, times
 from feedwatch.model.pipeline import WorkerTime
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, times
 
 # Workers that share the work fairly differ by a few percent; half as much again is another shard.
 UNEVEN_RATIO: Final = 1.5

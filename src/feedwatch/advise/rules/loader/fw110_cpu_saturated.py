@@ -8,8 +8,8 @@ from feedwatch.advise.questions.loader import LoaderLook, load_cpu_ms, load_ms, 
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
-from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, percent
 
 # Preprocessing that was made cheaper loses a third of its work at least; made offline, nearly all of it.
 WORST_REMOVED: Final = 0.33

@@ -7,8 +7,8 @@ from feedwatch.advise.questions.loader import LoaderLook, load_cpu_ms, load_ms, 
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
 from feedwatch.advise.symptoms import MORE_WORKERS_NO_HELP, NOTHING_BUSY
-from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, percent
 
 MOSTLY_BLOCKED: Final = 0.5
 # The disk itself is the queue when CPUs idle this much for it.

@@ -8,8 +8,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import serial_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, SWINGING_GPU
-from feedwatch.advise.wording import ms
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms
 
 # One small copy costs 10 µs of driver call at least, 30 µs with the tensor around it.
 LEAST_COPY_MS: Final = 0.01

@@ -7,8 +7,8 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import run_gain, step_times
 from feedwatch.advise.symptoms import LONG_EPOCHS
-from feedwatch.advise.wording import count
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count
 
 # Shorter epochs fill their queues more often.
 LEAST_SAVED: Final = 0.9

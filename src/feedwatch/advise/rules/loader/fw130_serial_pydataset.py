@@ -5,13 +5,13 @@ from typing import Final
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.questions.cpu import computes
-from feedwatch.advise.questions.loader import one_lane_load_ms
+from feedwatch.advise.questions.loader import one_lane_load_ms, supplied
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import Supply, cpu_budget, input_bound_times, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms, supplied
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms
 
 # Keras' own default; each place in the queue is a batch in memory.
 QUEUE_SIZE: Final = 10

@@ -5,9 +5,9 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.symptoms import FIGURES_MISSING
-from feedwatch.advise.wording import count
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence
+from feedwatch.words import count
 
 
 def check(case: Case) -> Evidence | None:

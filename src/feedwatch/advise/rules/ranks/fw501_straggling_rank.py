@@ -6,9 +6,9 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import ONE_SLOW_RANK
-from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 # Ranks differ by chance; twice the median is another cause.
 STANDS_OUT: Final = 2.0

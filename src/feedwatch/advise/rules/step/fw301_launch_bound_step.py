@@ -7,8 +7,8 @@ from feedwatch.advise.questions.copies import idle_look
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY
-from feedwatch.advise.wording import ms, percent
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 # Launching a kernel takes 5-10 µs on the host; kernels shorter than this cannot keep ahead of it.
 SHORT_KERNEL_MS: Final = 0.02

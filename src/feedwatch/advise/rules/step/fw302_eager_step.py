@@ -6,10 +6,10 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain, step_times
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, ONE_BUSY_CPU
-from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.steps import COMPUTE
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 # Eager operations cost 10-50 µs of Python each: nearly all of the step of a small model, little of a large one. Of nine
 # models with two optimizers and two batch sizes on two CPUs, compiling made the largest convolutions 1.7 times as fast

@@ -6,10 +6,10 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import run_gain
 from feedwatch.advise.symptoms import IRREGULAR_STEPS
-from feedwatch.advise.wording import percent, seconds
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.steps import COMPUTE
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import percent, seconds
 
 # One late trace happens (a last, smaller batch); the third is a pattern.
 LEAST_RETRACES: Final = 3

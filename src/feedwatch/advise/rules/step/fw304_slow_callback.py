@@ -8,9 +8,9 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, PAUSES_BETWEEN_STEPS
-from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 # Called this rarely it costs a hundredth of the step, which nobody notices.
 UNNOTICED_SHARE: Final = 0.01

@@ -6,10 +6,10 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY
-from feedwatch.advise.wording import ms, percent
 from feedwatch.diagnose.shares import shares
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent
 
 # Without the read the host runs ahead; how much of the idle time that fills depends on the step's own overhead.
 LEAST_REMOVED: Final = 0.2

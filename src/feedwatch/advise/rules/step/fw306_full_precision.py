@@ -6,9 +6,9 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import BUSY_GPU_SLOW
-from feedwatch.advise.wording import ms
 from feedwatch.model.steps import COMPUTE
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms
 
 FULL: Final = ("32", "32-true", "float32")
 # Tensor cores speed up matrix products several times, the rest not at all: 1.1 to 3 times for whole steps.

@@ -7,8 +7,8 @@ from feedwatch.advise.questions.copies import idle_look
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, LOW_GPU_DATA_READY
-from feedwatch.advise.wording import ms, percent, times
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent, times
 
 # A step of a framework costs the host a few milliseconds; below that the device cannot matter.
 SHORT_STEP_MS: Final = 5.0

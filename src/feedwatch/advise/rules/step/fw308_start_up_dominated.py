@@ -6,9 +6,9 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.rule import Page, Rule, no_gain
 from feedwatch.advise.step_model import step_times
 from feedwatch.advise.symptoms import SLOW_START
-from feedwatch.advise.wording import percent, seconds
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence
+from feedwatch.words import percent, seconds
 
 LARGER_PART: Final = 0.5
 # Seconds that a person notices. Less than that is how every framework starts.

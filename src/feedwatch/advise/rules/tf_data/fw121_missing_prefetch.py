@@ -8,9 +8,9 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import place
 from feedwatch.advise.step_model import StepTimes, Supply, supplied_gain
 from feedwatch.advise.symptoms import GPU_NO_FASTER, SUM_OF_BOTH, SWINGING_GPU
-from feedwatch.advise.wording import ms
 from feedwatch.model.pipeline import TfDataFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms
 
 
 def check(case: Case) -> Evidence | None:

@@ -16,9 +16,9 @@ from feedwatch.advise.questions.tf_data import (
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import GPU_NO_FASTER, NOTHING_BUSY
-from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms
 
 CALLS: Final = {"ParallelMap": "map", "MapAndBatch": "map", "ParallelInterleave": "interleave"}
 

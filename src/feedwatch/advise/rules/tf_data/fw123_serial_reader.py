@@ -7,9 +7,9 @@ from feedwatch.advise.questions.tf_data import TfLook, changed_gain, parallel_la
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, place
 from feedwatch.advise.symptoms import NOTHING_BUSY, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms
 
 READERS: Final = {
     "TFRecord": "TFRecordDataset",

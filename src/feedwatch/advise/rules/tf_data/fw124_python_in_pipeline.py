@@ -15,9 +15,9 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
-from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, percent
 
 # TensorFlow operations do the same work without the interpreter: a tenth of the time and less where the Python loops.
 BEST_LEFT: Final = 0.02

@@ -7,9 +7,9 @@ from feedwatch.advise.questions.tf_data import TfLook, changed_gain, slowest_sta
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
-from feedwatch.advise.wording import count, ms
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms
 
 # Calling a traced function costs 10-50 µs whatever it does (measured); up to twice that, the call is the larger part.
 CALL_COSTS_MS: Final = 0.1

@@ -19,9 +19,9 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, place
 from feedwatch.advise.step_model import Supply, cpu_budget, serial_gain, supplied_gain
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
-from feedwatch.advise.wording import ms, percent, size
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import ms, percent, size
 
 # Half of the free memory: the other half stays for what was not foreseen.
 MOST_OF_MEMORY: Final = 0.5

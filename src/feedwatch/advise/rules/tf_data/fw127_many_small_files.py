@@ -15,9 +15,9 @@ from feedwatch.advise.questions.tf_data import (
 from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import function_name, place
 from feedwatch.advise.symptoms import GPU_NO_FASTER, NOTHING_BUSY
-from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, percent
 
 # Records that follow one another need no open, no seek and no close: at best next to nothing is left. Files that the
 # system's cache holds open nearly as fast as records are read, and decoding stays: at worst nearly all is left.

@@ -7,10 +7,10 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment
 from feedwatch.advise.step_model import run_gain, step_times
 from feedwatch.advise.symptoms import PAUSE_PER_EPOCH, SLOW_START
-from feedwatch.advise.wording import percent, seconds
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.pipeline import TfDataFacts, TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import percent, seconds
 
 # The advised buffer mixes as many batches as this; one that is no larger is left alone.
 ADVISED_BATCHES: Final = 8

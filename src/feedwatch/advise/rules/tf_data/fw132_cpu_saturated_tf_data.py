@@ -9,9 +9,9 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
-from feedwatch.advise.wording import count, ms, percent
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.words import count, ms, percent
 
 # Preprocessing that was made cheaper loses a third of its work at least; made offline, nearly all of it.
 BEST_LEFT: Final = 0.05
