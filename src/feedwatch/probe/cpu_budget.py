@@ -14,7 +14,7 @@ def cpu_budget(
     proc_self_cgroup: Path = PROC_SELF_CGROUP,
     affinity: int | None = None,
 ) -> float | None:
-    """CPUs, with fractions; None where not even the affinity can be told."""
+    """A number of CPUs, with fractions; None if the system does not even tell the affinity."""
     cpus = affinity if affinity is not None else _affinity_cpus()
     limits = list(_quotas(cgroup_root, proc_self_cgroup))
     if cpus is not None:
@@ -30,7 +30,7 @@ def _affinity_cpus() -> int | None:
 
 
 def _quotas(root: Path, proc_self_cgroup: Path) -> Iterator[float]:
-    """One value per group that sets a quota. A group that cannot be read sets none: affinity is left."""
+    """One value per group that sets a quota. A group that cannot be read gives no value; then the affinity decides."""
     for line in _read(proc_self_cgroup).splitlines():
         parts = line.split(":", 2)
         if len(parts) != 3:

@@ -1,5 +1,5 @@
-"""Profiler windows during training: when to open one, opening and closing it on the training thread, reading it on
-another, and the fold of all of them.
+"""Profiler windows during training. `WindowPolicy` says when, `ProfilerWindows` opens and closes them on the training
+thread and reads them on the sink's, `fold_windows` makes one sample of all.
 """
 
 from collections import deque
@@ -16,24 +16,25 @@ from feedwatch.words import count, ms, percent
 
 T = TypeVar("T")
 
-# Of the run's wall time, all windows together; the first one comes early and is paid off before the second.
+# What all windows together may cost, as a share of the run's wall time. The first window comes early; the second one
+# waits until the run is long enough to have paid for the first.
 BUDGET_SHARE: Final = 0.005
 MAX_WINDOWS: Final = 50
-# A few: enough for a mean, little enough for a small trace.
+# Enough steps for a mean, few enough for a small trace.
 WINDOW_STEPS: Final = 5
-# Steps between warm-up and the first window; they also tell what a step costs without a profiler.
+# Steps between warm-up and the first window. They show how long a step takes without a profiler.
 STEPS_BEFORE_FIRST: Final = 4
 # Cheap windows are spread out as the run grows, so that 50 of them last for hours and not for its first minutes.
 SPREAD: Final = 1.2
 # A profiler that saw no device twice will not see it the third time.
 MAX_BLIND_WINDOWS: Final = 2
-# No window is opened while this many wait to be read: reading must never fall behind.
+# No window is opened while this many recordings wait to be read, so that memory stays bounded.
 MAX_PENDING: Final = 2
 NEVER: Final = 1 << 62
 
 
 class ProfilerBusyError(Exception):
-    """Another profiler was in the way when ours started; the text names it."""
+    """Ours could not start because another profiler runs; the text names it."""
 
 
 class Recording(Protocol):
@@ -50,21 +51,21 @@ class ProfilerBackend(Protocol):
     source: str  # xspace | kineto
 
     def other_active(self) -> str | None:
-        """Another profiler that is active or on its way, by name: then ours must not start."""
+        """The name of another profiler that runs or will run: then ours must not start."""
         ...
 
     def start(self) -> None: ...
 
     def step(self, number: int) -> None:
-        """A step begins; the one before, if any, has ended. Marks it in the trace."""
+        """Mark in the trace that a step begins and that the step before it, if any, has ended."""
         ...
 
     def stop(self) -> Recording | None:
-        """None: the window was given up, because somebody else's profiler has taken over."""
+        """None if somebody else started a profiler during the window: then ours leaves the recording to that one."""
         ...
 
     def abandon(self) -> None:
-        """Stop without keeping anything, as fast as can be."""
+        """Stop as fast as possible and keep nothing."""
         ...
 
 
@@ -73,15 +74,15 @@ class ProfilerWindows:
 
     - `step_end(step)` after each training step, with the framework's own step number: below the next interesting
       step it costs one comparison;
-    - `epoch_end()` before validation and at the end of an epoch: a window never reaches across;
-    - `close()` at the end, however it came: an open window is given up;
+    - `epoch_end()` before validation and at the end of an epoch: it closes an open window;
+    - `close()` at the end of training, also after an error: it gives up an open window;
     - `collect()` from `session.each_window("profiler windows", windows.collect)`, on the sink's thread: reads what
       was recorded and answers with the facts to replace (`transfers`), or None.
 
     `transfers` is the fold of all windows so far; `sample.devices` empty and a text in `sample.problems` means that
     the profiler saw no device. `refused_because` names another profiler (for FW401), `failed_because` says why ours
     does not work (for FW402); either way it is not tried again. `cost_ns` is what the windows cost the training
-    thread. `note` hears each line that is worth showing, once.
+    thread. `note` is called with each line for the report.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class ProfilerWindows:
         self._note = note
         self._clock = clock
         self._next_step = 0 if wanted(choice, has_gpu, rank) else NEVER
-        self._first_step: int | None = None  # of the open window: the last step before it
+        self._first_step: int | None = None  # the last step before the open window; None: no window is open
         self._last_step = 0
         self._news = False
         self._opened_ns = 0
@@ -123,7 +124,7 @@ class ProfilerWindows:
 
     @property
     def next_step(self) -> int:
-        """Before this one `step_end` has nothing to do."""
+        """For steps below this number `step_end` does nothing."""
         return self._next_step
 
     def step_end(self, step: int) -> None:
@@ -149,7 +150,7 @@ class ProfilerWindows:
         self._next_step = NEVER
 
     def collect(self) -> dict[str, Any] | None:
-        """On the sink's thread. Reading a window may fail; the next one may not."""
+        """On the sink's thread. One recording that cannot be read does not stop the reading of the next."""
         while self._pending:
             self._read(self._pending.popleft())
         if not self._news:
@@ -219,7 +220,7 @@ class ProfilerWindows:
         if recording is not None:
             self._pending.append(recording)
         now_ns = self._clock.now_ns()
-        # Steps are slower while they are recorded; what they took above the usual is a cost of ours as well.
+        # Steps are slower while they are recorded. The time above a usual step is a cost of ours too.
         slower_ns = 0 if self._typical_ns is None else stopping_ns - self._opened_ns - int(steps * self._typical_ns)
         self._policy.closed(step, now_ns, self._open_cost_ns + (now_ns - stopping_ns) + max(0, slower_ns))
         if self._next_step != NEVER:
@@ -278,12 +279,12 @@ class ProfilerWindows:
 
 
 def wanted(choice: ProfileChoice, has_gpu: bool, rank: int) -> bool:
-    """`auto`: on when there is a GPU; never on other ranks than 0, which would only say the same again."""
+    """`auto` means: with a GPU. Only rank 0 records, because the other ranks would show the same."""
     return rank == 0 and (has_gpu if choice == "auto" else bool(choice))
 
 
 @dataclass(slots=True)
-class _Mark:
+class _Point:
     step: int
     now_ns: int
 
@@ -299,8 +300,8 @@ class WindowPolicy:
         self.windows = 0
         self.cost_ns = 0
         self._warmup_steps = warmup_steps
-        self._began: _Mark | None = None
-        self._steady: _Mark | None = None  # where steps without a profiler began to be counted
+        self._began: _Point | None = None
+        self._steady: _Point | None = None  # since then no profiler of ours has slowed a step
         self._due_ns = 0
 
     @property
@@ -308,13 +309,13 @@ class WindowPolicy:
         return self.windows >= MAX_WINDOWS
 
     def due(self, step: int, now_ns: int) -> bool:
-        """Ask at `next_step`; sets the next one when it is too early."""
+        """Call it at `next_step`. If it is too early for a window, it moves `next_step`."""
         if self._began is None:
-            self._began = _Mark(step, now_ns)
+            self._began = _Point(step, now_ns)
             self.next_step = step + self._warmup_steps
             return False
         if self._steady is None:
-            self._steady = _Mark(step, now_ns)
+            self._steady = _Point(step, now_ns)
             self.next_step = step + STEPS_BEFORE_FIRST
             return False
         if now_ns < self._due_ns:
@@ -323,20 +324,20 @@ class WindowPolicy:
         return True
 
     def typical_step_ns(self, step: int, now_ns: int) -> float | None:
-        """Of the steps since the last window."""
+        """The mean of the steps since the last window."""
         if self._steady is None or step <= self._steady.step:
             return None
         return (now_ns - self._steady.now_ns) / (step - self._steady.step)
 
     def closed(self, step: int, now_ns: int, cost_ns: int) -> None:
-        """A window ended. The next one is due when it, too, will have been paid off by the run's length."""
+        """A window ended. The next one is due when the run is long enough to pay for that one too."""
         self.windows += 1
         self.cost_ns += cost_ns
         began_ns = self._began.now_ns if self._began is not None else now_ns
         paid_off_ns = began_ns + int((self.cost_ns + cost_ns) / BUDGET_SHARE)
         spread_ns = began_ns + int((now_ns - began_ns) * SPREAD)
         self._due_ns = max(paid_off_ns, spread_ns)
-        self._steady = _Mark(step, now_ns)
+        self._steady = _Point(step, now_ns)
         self.next_step = step + STEPS_BEFORE_FIRST
 
     def cost_share(self, now_ns: int) -> float | None:
@@ -370,7 +371,7 @@ def fold(samples: Sequence[TransferSample]) -> TransferSample:
         input_wait_ns=_sum(sample.input_wait_ns for sample in samples),
         input_wait_idle_ns=_sum(sample.input_wait_idle_ns for sample in samples),
         kind_inferred=any(sample.kind_inferred for sample in samples),
-        problems=latest.problems,  # the first window may have been blind where later ones see
+        problems=latest.problems,  # the first window may see no device although later ones do
         step_wait_ns=_sum(sample.step_wait_ns for sample in samples),
     )
 

@@ -1,4 +1,4 @@
-"""Readers of profiler traces, XSpace and Kineto: from a file of anybody's to one `TransferSample`."""
+"""Readers of profiler traces: an XSpace or Kineto file, whoever wrote it, becomes one `TransferSample`."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from feedwatch.model.transfers import TransferSample
 
 def read_trace(path: Path) -> TransferSample:
     """Any failure is a `TraceError` whose text is one line and names the file."""
-    # Late: protobuf and numpy are not needed by those who only want to know what may be raised.
+    # Imported here because protobuf and numpy cost time, and most runs never read a trace.
     from feedwatch.probe.traces.analysis import analyse
     from feedwatch.probe.traces.kineto import read_kineto
     from feedwatch.probe.traces.source import TraceSource

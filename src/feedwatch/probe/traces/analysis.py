@@ -22,7 +22,7 @@ from feedwatch.probe.traces.timeline import (
 
 
 def analyse(timeline: Timeline) -> TransferSample:
-    """A device of which nothing was recorded is unknown and left out: nobody can tell idle from unseen."""
+    """A device without any event is left out: the trace does not show whether it idled or was not recorded."""
     recorded = {name: device for name, device in sorted(timeline.devices.items()) if device.recorded}
     waits = union(timeline.waits)
     steps, step_ns, wait_in_steps_ns = _steps(timeline, recorded, waits)
@@ -73,7 +73,7 @@ def _device(name: str, device: DeviceTimeline, host_steps: Sequence[Step]) -> De
 def _steps(
     timeline: Timeline, devices: dict[str, DeviceTimeline], waits: Intervals
 ) -> tuple[int, float | None, float | None]:
-    """How many, their mean, and the wait inside them: the host's own steps, else the devices' together."""
+    """How many steps, their mean, and the wait inside them. The host's steps if it has any, else the devices'."""
     if timeline.host_steps:
         starts, ends = _columns(timeline.host_steps)
         waited = _wait_by_host_step(timeline, waits, starts, ends)
@@ -84,12 +84,12 @@ def _steps(
     starts, ends = _columns([step for steps in of_devices for step in steps])
     count = max(len(steps) for steps in of_devices)
     waited = float(np.sum(covered(waits, starts, ends)))
-    # Each step was seen by several devices; one device's worth is what the host had.
+    # Several devices saw each step, and the wait was counted once for each of them: scale it to one device.
     return count, float(np.mean(ends - starts)), waited * count / len(starts)
 
 
 def _wait_by_host_step(timeline: Timeline, waits: Intervals, starts: Column, ends: Column) -> float:
-    """By group where the file has groups: a prefetched batch is waited for outside its step."""
+    """By group where the file has groups, because the host waits for a prefetched batch outside its step."""
     by_time = covered(waits, starts, ends)
     total = 0.0
     for index, step in enumerate(timeline.host_steps):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from feedwatch.errors import TraceError
 
-# Far above any event or header seen; below it, a value that does not end yet is given more text.
+# Far above the longest value in any real file. A value that grows beyond it without an end is refused.
 MAX_VALUE_CHARS: Final = 32 * 1024 * 1024
 
 _SPACE: Final = re.compile(r"\s*")
@@ -23,7 +23,7 @@ class CutOffError(TraceError):
 
 
 class JsonStream:
-    """`skipped` matches the beginning of items nobody wants, `boundary` reaches from inside an item to the next one.
+    """`skipped` matches the beginning of an unwanted item; `boundary` finds the next item from inside one.
 
     Items that are skipped are not decoded, which makes a large file several times faster. Where either does not
     match, the item is decoded as usual.
@@ -71,7 +71,7 @@ class JsonStream:
         scan, separators = self._decoder.raw_decode, _SEPARATORS.match
         skipped, boundary = self._skipped.match, self._boundary.search
         while self._next_char(_SEPARATORS) != "]":
-            # The inner loop stays within the text at hand: it runs a million times for a large file.
+            # The inner loop runs a million times for a large file, so it stays within the text that is already here.
             text, at = self._text, self._at
             try:
                 while text[at] == "{":
@@ -84,7 +84,7 @@ class JsonStream:
                     yield item
                     at = separators(text, at).end()  # type: ignore[union-attr]  # matches the empty string too
             except (ValueError, RecursionError, IndexError):
-                self._at = at  # the text at hand ends inside this item
+                self._at = at  # the text ends inside this item: `_value` below adds more
             else:
                 self._at = at
             if self._next_char(_SEPARATORS) != "]":
@@ -101,7 +101,7 @@ class JsonStream:
                 raise CutOffError("cut off: the JSON does not end")
 
     def _value(self) -> Any:
-        """One value from here on, with more text as long as it does not end."""
+        """The value that begins here. More text is added until it ends."""
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
@@ -121,7 +121,7 @@ class JsonStream:
             return value
 
     def _grow(self, at_least: int = 0) -> bool:
-        """Drop what was read and add at least that much: doubling keeps retries linear in the text."""
+        """Drop the text that was read and add at least that much. Doubling keeps the cost of retries linear."""
         added: list[str] = []
         size = 0
         for piece in self._pieces:

@@ -28,12 +28,12 @@ _TO_DEVICE: Final = ("HtoD", "HostToDevice")
 _TO_HOST: Final = ("DtoH", "DeviceToHost")
 
 NS_PER_US: Final = 1000.0
-# Paths of Windows and names of kernels were written with bare backslashes; first those that cannot be an escape
-# are repaired, then (for a path that ends in one) all of them.
+# Some versions wrote Windows paths and kernel names with bare backslashes. The first repair doubles those that cannot
+# be an escape; the second, for a path that ends in a backslash, doubles all of them.
 _ESCAPE: Final = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _LONGEST_ESCAPE: Final = 6
-# Most of a file are operators, Python frames, calls and arrows between them, written by Kineto with these keys first.
-# Neither pattern can match inside a text: a quote in there is escaped.
+# Most events of a file are operators, Python frames, calls and arrows between them. Kineto writes these keys first.
+# Neither pattern can match inside a string, because a quote in a string is escaped.
 _UNWANTED: Final = re.compile(
     r'\{\s*"ph":\s*"(?:[^"X]"|X",\s*"cat":\s*"'
     r"(?:cpu_op|Operator|python_function|user_annotation|gpu_user_annotation|cuda_runtime|cuda_driver|Runtime|overhead)"
@@ -45,7 +45,7 @@ Repair = Callable[[Iterator[str]], Iterator[str]]
 
 
 class KinetoEvent(NamedTuple):
-    """One event as both sources give it. Times in ns, from any common origin."""
+    """One event, from a file or from this process. Times are in ns, from any common origin."""
 
     category: str  # kernel, gpu_memcpy, gpu_memset, user_annotation, cpu_op, … in any case
     name: str
@@ -105,12 +105,12 @@ def _kind(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def device_category(category: str) -> bool:
-    """Remembered: a file has a dozen categories and a million events."""
+    """Cached, because a file has a dozen categories and a million events."""
     return _OLD_CATEGORIES.get(category.lower(), category.lower()) in _DEVICE_CATEGORIES
 
 
 def interesting(category: str, name: str) -> bool:
-    """Whether `add` would keep the event: most of a file are operators and Python frames."""
+    """Whether `add` would keep the event. Most events are operators and Python frames, which it drops."""
     return device_category(category) or name.startswith("ProfilerStep#") or "DataLoader" in name
 
 
@@ -167,7 +167,7 @@ def _event(item: dict[str, Any], category: str, name: str, start_us: float, dura
 
 
 def _number(value: object) -> float | None:
-    """µs as a number or its text; what is no time, or none of our centuries, is None."""
+    """µs, given as a number or as its text. None if it is no number or far outside our centuries."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -188,7 +188,7 @@ def _repair_bad_escapes(pieces: Iterator[str]) -> Iterator[str]:
     held = ""
     for piece in pieces:
         text = held + piece
-        # An escape may straddle two pieces: keep back from the last backslash that could begin one.
+        # An escape may lie across two pieces: text that may be the beginning of one waits for the next piece.
         cut = len(text)
         tail = text.rfind("\\", max(0, cut - _LONGEST_ESCAPE))
         while tail > 0 and text[tail - 1] == "\\":

@@ -21,7 +21,8 @@ XZ_MEMORY_BYTES: Final = 256 * MIB  # a header may ask for gigabytes
 
 _GZIP: Final = b"\x1f\x8b"
 _XZ: Final = b"\xfd7zXZ\x00"
-# An XSpace begins with a line feed (field 1), and its length may look like a brace: JSON needs one character more.
+# An XSpace begins with a line feed (field 1) and a length, which may have the code of a brace. One character more tells
+# JSON from it.
 _JSON: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[\]{"\d])')
 _DAMAGE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
@@ -53,7 +54,7 @@ class TraceSource:
         return _JSON.match(head) is not None
 
     def pieces(self, limit_bytes: int = MAX_TEXT_BYTES) -> Iterator[bytes]:
-        """Decompressed, and no more of it than the limit."""
+        """The decompressed bytes; more than the limit is an error."""
         total = 0
         try:
             with self.path.open("rb") as file:

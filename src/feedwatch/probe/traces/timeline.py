@@ -28,7 +28,7 @@ UNKNOWN: Final = "unknown"
 
 _STATED: Final = {"pinned": PINNED, "pageable": PAGEABLE, "unknown": UNKNOWN, "host": UNKNOWN}
 
-# A batch of input; below it lie scalars and shapes, whose time is latency and not bandwidth.
+# Copies of at least this size are input. Smaller ones are scalars and shapes, which show latency and not bandwidth.
 LARGE_BYTES: Final = 64 * 1024
 
 
@@ -59,7 +59,7 @@ class Step(NamedTuple):
 
 
 class Copies:
-    """Host-to-device copies, in columns. A kind of None: the file does not say."""
+    """Copies in columns. A kind of None: the file does not state it."""
 
     __slots__ = ("correlations", "kinds", "sizes", "spans")
 
@@ -82,9 +82,9 @@ class Copies:
 @dataclass(slots=True)
 class DeviceTimeline:
     kernels: Spans = field(default_factory=Spans)
-    other: Spans = field(default_factory=Spans)  # memsets, and copies in other directions; those of d2h too
+    other: Spans = field(default_factory=Spans)  # memsets, and copies in all other directions, d2h included
     h2d: Copies = field(default_factory=Copies)
-    d2h: Copies = field(default_factory=Copies)  # back to the host: what an operation on the CPU asks for
+    d2h: Copies = field(default_factory=Copies)  # back to the host
     steps: list[Step] = field(default_factory=list)  # the device's own, where the file has them
 
     @property
@@ -100,7 +100,7 @@ class Timeline:
     waits: Spans = field(default_factory=Spans)  # the host waiting for input
     waits_by_group: dict[int, Spans] = field(default_factory=dict)
     kind_inferred: bool = False
-    copies_as_kernels: bool = False  # AMD: a blit kernel copies, and nothing tells which way
+    copies_as_kernels: bool = False  # AMD: kernels copy, and the file does not state the direction
     errors: list[str] = field(default_factory=list)  # the profiler's own words
     problems: list[str] = field(default_factory=list)
 
@@ -119,7 +119,7 @@ def stated_kind(word: str) -> str:
 
 
 def whole_bytes(value: object) -> int:
-    """A byte count from a file that may say anything."""
+    """A byte count; 0 if the file states nothing sensible."""
     try:
         size = int(value)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
@@ -128,7 +128,7 @@ def whole_bytes(value: object) -> int:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Text from a file, fit for one line of a terminal: no control characters, no novel."""
+    """Text from a file as one short line without control characters."""
     printable = "".join(char if char.isprintable() else " " for char in text[: 4 * limit])
     flat = " ".join(printable.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
@@ -177,18 +177,18 @@ def covered(by: Intervals, starts: Column, ends: Column) -> Column:
 
 
 def shared(one: Intervals, other: Intervals) -> float:
-    """Measure of the intersection."""
+    """How long both are open."""
     return float(np.sum(covered(one, other.starts, other.ends)))
 
 
 def intersection(one: Intervals, other: Intervals) -> Intervals:
-    """Sweep over all boundaries: where both are open, the intersection is."""
+    """Go through all boundaries in order of time and keep the stretches in which both are open."""
     if not len(one.starts) or not len(other.starts):
         return NOTHING
     times = np.concatenate((one.starts, other.starts, one.ends, other.ends))
     opened = len(one.starts) + len(other.starts)
     change = np.concatenate((np.ones(opened, dtype=np.int64), -np.ones(opened, dtype=np.int64)))
-    order = np.lexsort((change, times))  # at the same time ends come first: touching is not sharing
+    order = np.lexsort((change, times))  # at the same time ends come first: intervals that only touch share nothing
     times, depth = times[order], np.cumsum(change[order])
     both = np.flatnonzero(depth[:-1] == 2)
     return union_of(times[both], times[both + 1])

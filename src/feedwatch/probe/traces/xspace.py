@@ -52,9 +52,10 @@ _GET_NEXT: Final = re.compile(r"IteratorGetNext\w*Op::DoCompute|MultiDeviceItera
 _ITERATOR_ROOT: Final = re.compile(r"Iterator::(?!.*::)")  # its stages are Iterator::Root::Stage
 _COPY_CALL: Final = re.compile(r"MemcpyH2D$|cu(da)?Memcpy")
 
-# A copy from pageable memory holds the host until the driver has staged the bytes; a pinned one returns at once.
+# The call that begins a copy from pageable memory returns after the driver has staged the bytes; for pinned memory it
+# returns before the copy.
 # In 17 traces that state the kind, the median of call time / copy time was at least 1.04 for pageable and at most
-# 0.20 for pinned. Between the two nobody was seen, so nothing is said there.
+# 0.20 for pinned. No trace lay between the two, so a ratio there decides nothing.
 PAGEABLE_CALL_RATIO: Final = 0.8
 PINNED_CALL_RATIO: Final = 0.4
 
@@ -78,10 +79,10 @@ def read_xspace(data: bytes) -> Timeline:
 
 
 def whole_steps(device_steps: list[Step], host_steps: list[Step]) -> list[Step]:
-    """Without a cut-off first and last one.
+    """The device's steps without a first or last one that was cut off.
 
-    The profiler starts and stops in mid-step: such a step keeps its kernels, while the host's event, which is
-    written only when it is whole, is missing. A first or last step without its host half is therefore a piece.
+    The profiler starts and stops in the middle of a step. The file then has that step's kernels but not the host's
+    event, which is written only at the end of a whole step. So a first or last step without a host event is a piece.
     """
     steps = sorted(device_steps, key=lambda step: step.start_ns)
     groups = {step.group for step in host_steps if step.group is not None}
@@ -117,14 +118,14 @@ class PlaneReader:
         self._stat_names = {entry.key: _text(entry.value.name) for entry in plane.stat_metadata}
 
     def ids_of(self, stat: str) -> Ids:
-        """A stat's name may be registered more than once; a plane that never uses it has none."""
+        """The numbers under which a stat's name is registered: none, one or several."""
         return frozenset(key for key, name in self._stat_names.items() if name == stat)
 
     def name_of(self, event: Any) -> str:
         return self.event_names.get(event.metadata_id, "")
 
     def timed_events(self, line: Any) -> Iterator[tuple[Any, float, float]]:
-        """Each event with start and end in ns; damaged times and aggregated events have no place on a timeline."""
+        """Each event with its start and end in ns. Events with damaged times or without any are left out."""
         line_ns = line.timestamp_ns - self._origin_ns
         for event in line.events:
             if event.num_occurrences:
@@ -136,7 +137,7 @@ class PlaneReader:
                 yield event, start_ns, start_ns + duration_ns
 
     def stat(self, event: Any, ids: Ids) -> Any | None:
-        """The event's own stat of that name, or the one all events of its name share."""
+        """The event's own stat, or the one that all events of the same name share."""
         if not ids:
             return None
         for stat in event.stats:
@@ -154,7 +155,7 @@ class PlaneReader:
         return None if stat is None else int(stat.int64_value or stat.uint64_value)
 
     def words(self, event: Any, ids: Ids) -> str | None:
-        """Texts stand in the stat itself or, interned, as the name of another stat."""
+        """A text is stored in the stat itself, or as the name of another stat that the stat refers to."""
         stat = self.stat(event, ids)
         if stat is None:
             return None
@@ -163,7 +164,7 @@ class PlaneReader:
 
 
 class HostReader:
-    """Collects over all host planes; `finish` decides which of the sources speaks."""
+    """Collects from all host planes. Waits and steps may be in several places; `finish` decides which one counts."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.call_ns: dict[int, float] = {}  # by correlation id: how long the host was in the call
@@ -268,7 +269,7 @@ def _read_stream(reader: PlaneReader, line: Any, device: DeviceTimeline) -> None
     for event, start, end in reader.timed_events(line):
         nature = natures.get(event.metadata_id)
         if nature is None:
-            # Events of one name are of one nature: looking at the stats of each would take most of the time.
+            # All events of one name are of one nature. Looking at each event's stats would take most of the time.
             is_copy = reader.stat(event, details_ids) is not None
             nature = natures[event.metadata_id] = _nature(reader.name_of(event), is_copy)
         if nature is _Nature.KERNEL:
