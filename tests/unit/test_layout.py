@@ -1,4 +1,4 @@
-"""What import-linter cannot see: what names are used, who does I/O, and what no source file may do."""
+"""What import-linter cannot see: what names are used, who does I/O, what no source file may do, and where tests stand."""
 
 import ast
 import re
@@ -152,3 +152,121 @@ def test_the_hot_path_imports_the_standard_library_and_itself():
     for name, text in SOURCES.items():
         if room_of(name) == "measure":
             assert set(imported(text)) <= allowed, name
+
+
+# -- tests mirror the source ------------------------------------------------------------------------
+
+TESTS = ROOT / "tests"
+# Modules without a test of their own, with the reason.
+NEEDS_NO_TEST = {
+    "__main__.py": "one call",
+    "errors.py": "classes without code",
+    "keras.py": "a door; every contract test goes through it",
+    "lightning.py": "a door; every contract test goes through it",
+    "torch.py": "a door; every contract test goes through it",
+    "measure/clock.py": "two calls of the system by another name",
+}
+# Tests of what is not one module, with what they are about.
+ABOUT_MORE = {
+    "test_conftest.py": "second attempts",
+    "test_docs.py": "the pages",
+    "test_hot_path_cost.py": "the promise about cost",
+    "test_import.py": "what an import brings with it",
+    "test_import_contracts.py": "the contracts",
+    "test_layout.py": "this file",
+    "test_typing.py": "the types a user sees",
+    "cli/test_main.py": "all commands together",
+    "measure/test_bounded_memory.py": "the promise about memory",
+    "probe/test_trace_references.py": "real traces of other people's",
+    "probe/traces/test_recordings.py": "traces of our own",
+    "tab/test_static.py": "the tab's scripts and styles",
+}
+# Modules of the hooks that have not yet moved to marks. The list only ever gets shorter.
+STILL_WITHOUT_TEST = {
+    "hooks/keras/attribution.py",
+    "hooks/keras/callbacks.py",
+    "hooks/keras/device_timeline.py",
+    "hooks/keras/ending.py",
+    "hooks/keras/entries.py",
+    "hooks/keras/facts.py",
+    "hooks/keras/fetch_columns.py",
+    "hooks/keras/fetch_sources.py",
+    "hooks/keras/fit.py",
+    "hooks/keras/graph_source.py",
+    "hooks/keras/marks.py",
+    "hooks/keras/measuring.py",
+    "hooks/keras/own_cost.py",
+    "hooks/keras/pipeline.py",
+    "hooks/keras/profiler.py",
+    "hooks/keras/python_source.py",
+    "hooks/keras/retraces.py",
+    "hooks/keras/sources.py",
+    "hooks/keras/timeline.py",
+    "hooks/keras/usual_calls.py",
+    "hooks/keras/watch.py",
+    "hooks/keras/writer.py",
+    "hooks/lightning/bases.py",
+    "hooks/lightning/bystanders.py",
+    "hooks/lightning/callback.py",
+    "hooks/lightning/categories.py",
+    "hooks/lightning/factory.py",
+    "hooks/lightning/loggers.py",
+    "hooks/lightning/loops.py",
+    "hooks/lightning/observer.py",
+    "hooks/lightning/own_cost.py",
+    "hooks/lightning/pipeline.py",
+    "hooks/lightning/run_facts.py",
+    "hooks/lightning/steps.py",
+    "hooks/lightning/synchronises.py",
+    "hooks/lightning/tap.py",
+    "hooks/tf_data/facts.py",
+    "hooks/torch/profiler.py",
+    "measure/recorder.py",
+}
+STILL_ABOUT_WHAT_WAS = {
+    "hooks/lightning/test_marks.py",
+    "hooks/keras/test_keras_attribution.py",
+    "hooks/keras/test_keras_device_timeline.py",
+    "hooks/keras/test_keras_marks.py",
+    "hooks/keras/test_keras_timeline.py",
+}
+
+
+def mirrored():
+    """Modules that are to have a test. Rules have their cases in tests/rules instead."""
+    return {
+        name
+        for name in SOURCES
+        if not name.endswith("__init__.py") and not name.startswith("advise/rules/") and name not in NEEDS_NO_TEST
+    }
+
+
+def place_of_test(name):
+    folder, _, file = name.rpartition("/")
+    return f"{folder}/test_{file}".lstrip("/")
+
+
+def unit_tests():
+    root = TESTS / "unit"
+    return {file.relative_to(root).as_posix() for file in root.rglob("test_*.py")}
+
+
+def test_every_module_has_a_test_in_the_same_place():
+    assert {name for name in mirrored() if place_of_test(name) not in unit_tests()} <= STILL_WITHOUT_TEST
+
+
+def test_every_unit_test_is_about_a_module_or_says_what_it_is_about():
+    modules = {place_of_test(name) for name in mirrored()}
+    own = {name for name in unit_tests() if not name.startswith("benchmarks/")}
+    assert own - modules - set(ABOUT_MORE) <= STILL_ABOUT_WHAT_WAS
+
+
+def test_the_tables_name_only_what_exists():
+    assert set(NEEDS_NO_TEST) <= set(SOURCES)
+    assert set(ABOUT_MORE) <= unit_tests()
+
+
+def test_every_folder_of_tests_is_a_package():
+    """Else two files of one name in two folders are one module to pytest, and one of them is not run."""
+    folders = {file.parent for file in TESTS.rglob("test_*.py")}
+    assert {folder for folder in folders if not (folder / "__init__.py").exists()} == set()
