@@ -31,6 +31,7 @@ PLANTED = [
     ),
     ("standard library only", "measure/clock.py", "import numpy"),
     ("One module writes event files", "session.py", "import tensorboard"),
+    ("One module writes event files", "probe/machine.py", "import tensorboard"),
     (
         "One module writes event files",
         "hooks/a_new_hook.py",
