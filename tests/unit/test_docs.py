@@ -92,9 +92,14 @@ def problems(text, page):
             wrong.append(f"no {name} in {path}")
     modules = sorted({dotted for span in SPAN.findall(text) for dotted in DOTTED.findall(span)})
     wrong += [f"no module {name}" for name in modules if not is_module_or_name_in_one(name.split(".")[1:])]
+    return wrong + broken_links(text, page)
+
+
+def broken_links(text, page):
+    wrong = []
     for target in LINK.findall(text):
         path, _, anchor = target.partition("#")
-        linked = page if not path else page.parent / path
+        linked = page.parent / path if path else page
         if "://" in target:
             continue
         if not linked.exists():
@@ -127,6 +132,14 @@ def tree_problems(block):
 def test_what_a_page_names_is_there(page):
     blocks = [block for _, block in FENCE.findall(page.read_text(encoding="utf-8"))]
     assert problems(prose(page), page) + [wrong for block in blocks for wrong in tree_problems(block)] == []
+
+
+FOR_USERS = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=[page.relative_to(ROOT).as_posix() for page in FOR_USERS])
+def test_the_links_of_a_page_for_users_lead_somewhere(page):
+    assert broken_links(prose(page), page) == []
 
 
 @pytest.mark.parametrize(
