@@ -24,6 +24,8 @@ PLANTED = [
     ("do no I/O", "diagnose/judge.py", "import time"),
     ("do no I/O", "advise/a_new_module.py", "import feedwatch.measure.clock"),
     ("Keras and Lightning hooks never meet", "hooks/keras/callback.py", "import feedwatch.hooks.lightning.callback"),
+    ("Keras and Lightning hooks never meet", "hooks/run.py", "import feedwatch.hooks.torch.device"),
+    ("Keras and Lightning hooks never meet", "hooks/a_new_framework.py", ""),
     (
         "Rules never know each other",
         "advise/rules/loader/fw101_loader_without_workers.py",
