@@ -138,21 +138,15 @@ def doors():
 @cache
 def reached_from(door):
     """Every piece of code behind this door: functions, and of each class the methods that somebody there names."""
-    todo, known, named, code = (
-        [_home(place) for place in imports(door).values() if place[1] is not None],
-        set(),
-        set(),
-        {},
-    )
-    before = None
-    while before != (before := (len(known), len(named), sum(map(len, code.values())))):
-        while todo:
-            place = todo.pop()
-            known |= {place} if place is not None else set()
-        for module, name in known:
+    known = {_home(place) for place in imports(door).values() if place[1] is not None} - {None}
+    named, code, size = set(), {}, None
+    # A method is live once its name is used, and its own code may use more names: again until nothing is new.
+    while size != (len(known), len(named)):
+        size = (len(known), len(named))
+        for module, name in tuple(known):
             nodes = [part for node in definitions(module)[name] for part in _live(node, named)]
             code[module, name] = nodes
-            todo.extend(used_by(module, nodes) - known)
+            known |= used_by(module, nodes)
             named |= {word for node in nodes for part in ast.walk(node) for word in _words(part)}
     return code
 
