@@ -34,7 +34,7 @@ def fired_on(case: Case, rules: Sequence[Rule] = RULES) -> Iterable[Fired]:
 
 
 def rank_findings(run: RunSection, verdict: Verdict, ranks: RanksSection) -> tuple[Finding, ...]:
-    """What only the reports of several ranks together show; for a merged report."""
+    """Findings that can only be seen in the reports of several ranks together."""
     facts = RunFacts(run.framework, run.version, run.backend, run.device, rank=run.rank, world_size=run.world_size)
     return advise(Case(verdict, None, Facts(facts), ranks=ranks), rules=(rule("FW501"),)).findings
 

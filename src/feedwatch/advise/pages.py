@@ -16,7 +16,7 @@ def page_markdown(code: str) -> str:
 
 
 def symptom_index() -> str:
-    """Every symptom with the rules that know it, in the order of the alphabet."""
+    """Every symptom with the rules that explain it, in alphabetical order."""
     rows: dict[str, list[Rule]] = {}
     for one in RULES:
         for symptom in one.symptoms:

@@ -23,7 +23,7 @@ class Fired:
 
 
 def worth_saying(fired: Fired) -> bool:
-    """A notice is; a change that is expected to save less of the step than the threshold is not."""
+    """A notice always is. A change is when it is expected to save at least the threshold's share of the step."""
     return fired.gain is None or _expected(fired.gain) >= 1 / (1 - THRESHOLDS.worth_saying_share)
 
 
@@ -59,7 +59,7 @@ def _place(fired: Fired) -> tuple[bool, int, int, str]:
 
 
 def _expected(gain: Gain) -> float:
-    """The middle of the range, as factors have it."""
+    """The geometric mean of the range: the middle between two factors."""
     return math.sqrt(gain.low * gain.high)
 
 

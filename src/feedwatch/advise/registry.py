@@ -9,7 +9,7 @@ from feedwatch.advise.rule import Rule
 
 
 def discovered() -> tuple[Rule, ...]:
-    """A module below `advise/rules` without a RULE is an error at import: a rule must not get lost in silence."""
+    """A module below `advise/rules` without a RULE is an error at import, so that no rule is lost unnoticed."""
     modules = (module.name for module in walk_packages(rules.__path__, f"{rules.__name__}.") if not module.ispkg)
     found: list[Rule] = [import_module(name).RULE for name in modules]
     return tuple(sorted(found, key=lambda one: one.code))
@@ -20,7 +20,7 @@ RULES: Final[tuple[Rule, ...]] = discovered()
 
 class Retired(NamedTuple):
     name: str
-    why: str  # two lines at most: what is missing, and where the reader finds the nearest rule
+    why: str  # two lines at most: what is missing, and what the reader can do
 
 
 # Rules that are gone. Their codes stay here: a code is never given to another rule.

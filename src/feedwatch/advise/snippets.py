@@ -7,7 +7,7 @@ from feedwatch.model.pipeline import LoaderFacts, TfStage
 
 
 def loader_call(loader: LoaderFacts, changes: Mapping[str, object] | None = None) -> str:
-    """The user's DataLoader call with their settings, one per line, changed ones replaced or added."""
+    """The user's DataLoader call, one setting per line, with the changed settings replaced or added."""
     settings: dict[str, object] = {"batch_size": loader.batch_size, "num_workers": loader.num_workers}
     if loader.pin_memory:
         settings["pin_memory"] = True
@@ -34,7 +34,7 @@ def place(stage: TfStage) -> str:
 
 
 def comment(stage: TfStage) -> str:
-    """Points at the user's line, ready to stand behind code."""
+    """A comment with the user's file and line, to be put behind code."""
     return f"  # {stage.source}" if stage.source else ""
 
 

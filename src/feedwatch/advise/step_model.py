@@ -11,21 +11,21 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.model.verdict import Basis, Bound, Gain
 
-# max(pipeline, rest) was 9 % off at the median and 23 % at the 90th percentile against 54 real retrainings, always too
-# optimistic: the slow end of a range carries that error, the fast end carries none.
+# Against 54 real retrainings max(pipeline, rest) was too optimistic, by 9 % at the median and by 23 % at the 90th
+# percentile. The slow end of a range includes that error, the fast end does not.
 OPTIMISM: Final = 0.23
-# Handing over a finished batch: at best a wake-up, at worst what a transfer between processes was measured at.
+# Handing over a finished batch: at best waking a thread, at worst a transfer between processes (measured).
 HANDOVER_BEST_MS: Final = 0.2
 HANDOVER_WORST_MS: Final = 2.0
-# CPU use is sampled over the last second or so, not over the steps that the times speak of.
+# CPU use is a sample of the last second or so; the times are means over all steps.
 CPU_ERROR: Final = 0.15
-# A gain below this is noise in anybody's run, whatever the arithmetic says.
+# No prediction says that a change makes training slower.
 NO_GAIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class StepTimes:
-    """Means per batch: throughput is about means, not medians."""
+    """Means per batch: they add up to the run's time, medians do not."""
 
     step_ms: float
     wait_ms: float
@@ -40,7 +40,7 @@ class StepTimes:
 
     @property
     def ceiling(self) -> float:
-        """Never infinite: a step that only waits still has to be taken."""
+        """Never infinite: also in a step that only waits, something is left."""
         return self.step_ms / max(self.rest_ms, 0.001 * self.step_ms)
 
 
@@ -51,7 +51,7 @@ class Supply:
     load_ms: float  # one batch, made by one lane
     lanes: float = 1.0
     cpu_ms: float | None = None  # CPU part of load_ms; None = all of it
-    saved_cpu_ms: float = 0.0  # CPU time per batch that the change does away with
+    saved_cpu_ms: float = 0.0  # CPU time per batch that the change removes
     handover_ms: tuple[float, float] = (HANDOVER_BEST_MS, HANDOVER_WORST_MS)  # exposed, best and worst
 
     @property
@@ -114,14 +114,14 @@ def serial_gain(times: StepTimes, wait_ms: tuple[float, float], because: str) ->
 
 
 def removed_gain(step_ms: float, removed_ms: tuple[float, float], because: str) -> Gain:
-    """Between the second and the first of these milliseconds leave the step."""
+    """The step becomes shorter by these milliseconds: (most, least)."""
     most_ms, least_ms = removed_ms
     ceiling = step_ms / max(step_ms - most_ms, 0.001 * step_ms)
     return gain(step_ms, step_ms - most_ms, step_ms - least_ms, ceiling, because)
 
 
 def run_gain(saved_share: tuple[float, float], because: str) -> Gain:
-    """For what happens once per epoch or per run: these shares (most, least) of the run's wall time go away."""
+    """For what happens once per epoch or run: the run becomes shorter by these shares of its time (most, least)."""
     most, least = (min(max(share, 0.0), 0.999) for share in saved_share)
     return gain(1.0, 1 - most, 1 - least, 1 / (1 - most), because)
 

@@ -59,7 +59,7 @@ def _largest_loss(parts: Shares) -> Bound:
     worth = [(share, bound) for share, bound in known if share >= THRESHOLDS.worth_saying_share]
     if worth:
         return max(worth, key=lambda loss: loss[0])[1]
-    # Without the wait there is no knowing whether the device was busy or hungry.
+    # When the wait was not measured, nobody knows whether the device computed or waited.
     return Bound.UNKNOWN if parts.input is None else Bound.COMPUTE
 
 

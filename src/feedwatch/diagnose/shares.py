@@ -60,7 +60,7 @@ def _input(run: Window) -> float | None:
     if stalled_ns is None or run.wall_ns <= 0:
         return None
     per_batch_ms = stalled_ns / max(1, run.batches) / 1e6
-    # A ready batch has to be handed over too; that is not waiting for input.
+    # Handing over a batch that is ready takes time as well. That is not waiting for input.
     return 0.0 if per_batch_ms < THRESHOLDS.handover_floor_ms else stalled_ns / run.wall_ns
 
 
@@ -77,7 +77,7 @@ def _transfer(run: Window, facts: Facts) -> float | None:
     if exposed_ms is not None and run.step.median_ns > 0:
         return min(1.0, exposed_ms * 1e6 / run.step.median_ns)
     copy = run.phases.get(H2D)
-    # On a device clock the copy stands in the compute stream: what it takes, compute waits.
+    # A device clock times the copy in the compute stream: compute waits as long as the copy takes.
     if copy is not None and run.starved_ns is not None:
         return copy.share_of(run.wall_ns)
     return None

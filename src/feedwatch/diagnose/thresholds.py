@@ -14,7 +14,7 @@ class Thresholds:
     # no pipeline can do better, so less than this per batch is not a stall.
     handover_floor_ms: float = 0.15
     # A bare Lightning or Keras loop spends up to a millisecond per step on its own bookkeeping (measured with
-    # empty models); that is not the user's to change.
+    # empty models). The user cannot change that.
     loop_floor_ms: float = 1.0
 
 

@@ -10,7 +10,7 @@ UNKNOWN_PIPELINE = PipelineFacts(kind="unknown")
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    framework: str  # keras | lightning
+    framework: str  # keras | lightning | torch
     version: str
     backend: str  # tensorflow | torch | jax
     device: str  # cpu, cuda:0 (NVIDIA A10G), …
@@ -27,7 +27,7 @@ class RunFacts:
     batch_size: int | None = None
     retraces: int | None = None  # traces of the train function after warm-up
     tensor_cores: bool | None = None
-    other_profiler: str | None = None  # another profiler that is active or on its way
+    other_profiler: str | None = None  # another profiler that is active or about to start
     synchronises: str | None = None  # what reads a device value at every step, by name
 
 
@@ -49,7 +49,7 @@ class BatchFacts:
 class HostFacts:
     cpu_budget: float | None = None  # CPUs this process may use: affinity and cgroup quota
     cpu_used: float | None = None  # CPUs in use by this process and its children
-    machine_cpu_share: float | None = None  # of the whole machine, everybody
+    machine_cpu_share: float | None = None  # of the whole machine, used by all processes
     iowait_share: float | None = None
     ram_available_gb: float | None = None
 

@@ -93,7 +93,7 @@ class TfDataFacts:
     cpu_budget: int | None = None  # tf.data's own
     elements_per_batch: int | None = None
     cardinality: int | None = None  # batches per epoch
-    epoch_bytes: int | None = None  # one epoch's elements after the deterministic part, where that can be told
+    epoch_bytes: int | None = None  # one epoch's elements after the deterministic part, where their shapes are known
     from_memory: bool | None = None  # starts from in-memory tensors
     file_count: int | None = None
     keras_prefetch: bool = False  # Keras itself appended the last prefetch
@@ -106,7 +106,7 @@ class PyDatasetFacts:
     workers: int
     use_multiprocessing: bool
     max_queue_size: int
-    ready_share: float | None = None  # share of gauges that found a batch ready
+    ready_share: float | None = None  # share of the looks into the queue that found a batch ready
     item_ms: float | None = None  # one __getitem__, where seen
 
 

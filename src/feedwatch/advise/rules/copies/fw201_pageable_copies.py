@@ -12,7 +12,7 @@ from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
 MOST_BYTES: Final = 0.5
-# Pinning was seen between twice as fast and no faster at all: the careful end promises nothing.
+# Pinned copies were between twice as fast and no faster at all: at worst nothing is gained.
 LEAST_REMOVED: Final = 0.0
 
 PREFETCH_TO_DEVICE: Final = 'dataset = dataset.apply(tf.data.experimental.prefetch_to_device("/GPU:0"))'

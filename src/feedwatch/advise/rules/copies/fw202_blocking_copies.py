@@ -11,7 +11,7 @@ from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
-# The host no longer waits, but the copy still stands in the stream: a fifth is what the host's lead wins back.
+# The host no longer waits, but the copy still takes its time on the stream. At worst a fifth of it is won back.
 LEAST_REMOVED: Final = 0.2
 
 

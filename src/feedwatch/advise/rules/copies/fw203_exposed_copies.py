@@ -11,9 +11,9 @@ from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
 MOST_BYTES: Final = 0.5
-# From here on the copies already run beside kernels.
+# When this share of the copy time is hidden, the copies already run beside kernels.
 HIDDEN_ENOUGH: Final = 0.5
-# Copies and kernels share the device's memory: half of the copy time is won back even when they disturb each other.
+# Copies and kernels share the device's memory and slow each other down. At worst half of the copy time is won back.
 LEAST_REMOVED: Final = 0.5
 
 TORCH: Final = """class CopyAhead:

@@ -11,7 +11,7 @@ from feedwatch.model.facts import DeviceFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, rate
 
-# Pinned copies reach 80-90 % of the link's usable bandwidth; half of it is a fault somewhere.
+# Pinned copies reach 80-90 % of the link's usable bandwidth. When they reach half of it, something is broken.
 FAR_BELOW: Final = 0.5
 MOST_BYTES: Final = 0.5
 # A healthy link reaches this much of its figure.

@@ -12,7 +12,7 @@ from feedwatch.words import ms, size
 
 # Half of what is free: activations of larger batches and fragments need the other half.
 MOST_OF_FREE: Final = 0.5
-# Indexing on the device is one small kernel; the careful end leaves a quarter of the cost.
+# Indexing on the device is one small kernel. At worst a quarter of the cost stays.
 LEAST_REMOVED: Final = 0.75
 
 TORCH: Final = """from torch.utils.data import BatchSampler, RandomSampler, TensorDataset

@@ -11,9 +11,9 @@ from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, size
 
-# A loss or a metric is a few bytes; this much per step is an operation's input.
+# A loss or a metric has a few bytes. This much per step is the input of an operation on the CPU.
 LEAST_BACK_BYTES: Final = 65536
-# What goes to the device beyond the batch and comes from it: the operation's results.
+# The operation's results go to the device: that much more than the batch is copied to it.
 BEYOND_BATCH: Final = 1.25
 # The operation itself still has to run on the device.
 LEAST_REMOVED: Final = 0.5

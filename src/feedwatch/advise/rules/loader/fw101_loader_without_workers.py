@@ -1,4 +1,4 @@
-"""FW101: the loader works only while training waits for it."""
+"""FW101: the loader makes a batch only while training waits for it."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ def check(case: Case) -> Evidence | None:
     look, budget = starved_loader(case), cpu_budget(case)
     if look is None or budget is None or look.loader.num_workers != 0:
         return None
-    # Tensors in memory that are indexed at once: sending a batch between processes costs more than making it.
+    # The data set slices tensors in memory. Sending a batch between processes costs more than making it.
     if indexes_memory(look.loader):
         return None
     load = load_ms(look)

@@ -17,14 +17,14 @@ MOSTLY_READY: Final = 0.5
 
 def check(case: Case) -> Evidence | None:
     look, budget = starved_loader(case), cpu_budget(case)
-    # Not knowing whether CPUs are left, "more workers" might be the wrong direction.
+    # When nobody knows whether CPUs are free, more workers may be the wrong advice.
     if look is None or budget is None or look.loader.num_workers < 1 or cpu_saturated(case) is not False:
         return None
     load, workers = load_ms(look), look.loader.num_workers
-    # Tensors in memory: sending a batch between processes costs more than making it.
+    # The data set slices tensors in memory. Sending a batch between processes costs more than making it.
     if indexes_memory(look.loader) or load is None or load / workers <= look.times.rest_ms:
         return None
-    # With too few workers a batch is hardly ever ready; with rare, long stalls it mostly is.
+    # With too few workers a batch is hardly ever ready. Where it mostly is, the stalls are rare and long.
     if look.loader.ready_share is not None and look.loader.ready_share > MOSTLY_READY:
         return None
     plan = plan_workers(case, look, load)

@@ -17,10 +17,10 @@ def check(case: Case) -> Evidence | None:
     loader, budget = case.facts.pipeline.loader, cpu_budget(case)
     if case.run is None or loader is None or budget is None or loader.core_wait_share is None:
         return None
-    # Others on this machine make workers wait for a core, too, however few there are.
+    # Other processes on this machine make workers wait for a core, too, however few workers there are.
     if crowded(case):
         return None
-    # Workers that wait for storage may well outnumber the CPUs: only waiting for a core is a cost.
+    # Workers that wait for storage may outnumber the CPUs. Only waiting for a core costs something.
     if loader.num_workers <= budget or loader.core_wait_share < CORE_WAIT_SHARE:
         return None
     fewer = max(1, math.floor(budget + 1e-6))

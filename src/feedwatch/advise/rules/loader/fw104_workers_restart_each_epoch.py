@@ -11,7 +11,7 @@ from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, percent, seconds
 
-# Kept workers still refill their queues at every epoch; how much of the pause that is cannot be seen from outside.
+# Workers that stay still have to fill their queues in every epoch. Which part of the pause that is cannot be measured.
 LEAST_SAVED: Final = 0.6
 # Ending workers takes about as long as starting them, and happens in the same gap between the epochs.
 MOST_SAVED: Final = 2.0
@@ -26,7 +26,7 @@ def check(case: Case) -> Evidence | None:
         return None
     if joints.count < 1 or joints.loader_start_ms is None:
         return None
-    # The first batch of an epoch has to be loaded in any case; only what comes on top is the restart.
+    # The first batch of an epoch has to be loaded in any case. Only the time beyond that is the restart.
     first_ms = max(0.0, (joints.first_fetch_ms or 0.0) - (loader.load_ms or 0.0))
     restart_s = (joints.loader_start_ms + first_ms) / 1000
     gap_s = (joints.median_ms or 0.0) / 1000

@@ -15,13 +15,13 @@ from feedwatch.model.steps import Window
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, percent
 
-# Waits at more than a third of the steps are no bursts: that is a pipeline which is too slow.
+# When more than a third of the steps wait, there are no bursts: the pipeline is too slow.
 MOST_STALLED_SHARE: Final = 1 / 3
 # torch's own default.
 DEFAULT_PREFETCH: Final = 2
-# More batches than this per worker is a memory problem in the making; a burst that long needs another cure.
+# More batches per worker than this take too much memory. A burst that long needs another fix.
 MOST_PREFETCH: Final = 16
-# A deeper queue removes bursts of the length seen; longer ones will come. Half of the wait is the careful end.
+# A deeper queue removes bursts as long as those seen, and longer ones may come. At worst half of the wait stays.
 LEAST_REMOVED: Final = 0.5
 
 
@@ -32,7 +32,7 @@ def check(case: Case) -> Evidence | None:
     load, clumps, loader, times = load_ms(look), case.run.clumps, look.loader, look.times
     if load is None or load / loader.num_workers >= times.rest_ms:
         return None
-    # Taking over a batch that is ready costs the same at any depth: only what comes on top is a stall.
+    # Taking a batch that is ready costs the same at any depth. Only the time beyond that is a stall.
     if times.wait_ms - (loader.delivery_ms or 0.0) < THRESHOLDS.worth_saying_share * times.step_ms:
         return None
     stalled_share = _stalled_share(case.run, loader)
@@ -82,7 +82,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
 
 
 def _stalled_share(run: Window, loader: LoaderFacts) -> float:
-    """Where the queue was looked into, the fetches that found nothing ready; a slow handover looks like a wait."""
+    """Fetches that found no batch ready. Where the queue cannot be read, a slow handover counts as a wait."""
     if loader.ready_share is not None:
         return 1 - loader.ready_share
     return run.clumps.stalled_steps / max(1, run.steps) if run.clumps is not None else 0.0

@@ -11,13 +11,13 @@ from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_B
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms
 
-# One item of a tensor in memory costs 2-20 µs of Python; from here on the item itself is real work.
+# One item of a tensor in memory costs 2-20 µs of Python. An item that takes longer is real work.
 TINY_ITEM_MS: Final = 0.1
-# Indexing whole batches was 124 times faster than item by item on small rows; on large rows the copy itself remains.
+# On small rows whole batches were 124 times faster than single items. On large rows the copy itself stays.
 BEST_SHARE_LEFT: Final = 1 / 100
 WORST_SHARE_LEFT: Final = 1 / 4
-# The sampler still draws every index in Python, and makes a list of them: 0.15 to 0.2 µs each with torch's own
-# (measured); one of the user's is taken for five times as slow.
+# The sampler still draws every index in Python and makes a list of them: 0.15 to 0.2 µs each with torch's own sampler
+# (measured). A sampler of the user's may be five times as slow.
 BEST_DRAW_MS: Final = 0.00015
 WORST_DRAW_MS: Final = 0.001
 
@@ -60,7 +60,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if look is None:
         return None
     load = evidence.numbers["load_ms"]
-    # With workers the load is hidden in part; without them it is the wait. Either way the new load is not hidden.
+    # With workers a part of the load is hidden, without them it is the wait. The new load is not hidden in either case.
     items = evidence.numbers["batch_size"]
     best_ms = load * BEST_SHARE_LEFT + items * BEST_DRAW_MS + HANDOVER_BEST_MS / 10
     worst_ms = load * WORST_SHARE_LEFT + items * WORST_DRAW_MS

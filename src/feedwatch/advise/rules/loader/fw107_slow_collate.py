@@ -12,7 +12,7 @@ from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
 LARGER_PART: Final = 0.5
-# A collate in whole-tensor operations costs a copy of the batch; one that was only tidied up saves half.
+# A collate that works on whole tensors costs a copy of the batch. One that is only tidied up saves half of its time.
 BEST_REMOVED: Final = 0.98
 WORST_REMOVED: Final = 0.5
 

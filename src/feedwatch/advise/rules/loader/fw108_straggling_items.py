@@ -12,12 +12,12 @@ from feedwatch.advise.symptoms import IRREGULAR_STEPS
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, times
 
-# Ordinary images differ by three or four times; ten times is another kind of item.
+# Ordinary images differ by a factor of three or four. A factor of ten is another kind of item.
 STRAGGLER_RATIO: Final = 10.0
-# One item in a hundred is that slow. Without them that share of the load is gone; a deeper queue alone gives less.
+# One item in a hundred is that slow. Without these items their share of the load is gone. A deeper queue gives less.
 STRAGGLER_SHARE: Final = 0.01
 
-# A worker that got its core nearly always was not slow for want of one.
+# A worker that hardly ever waited for a core was slow for another reason.
 MOST_CORE_WAIT: Final = 0.05
 
 
@@ -29,10 +29,10 @@ def check(case: Case) -> Evidence | None:
     item, slow = look.loader.item_ms, look.loader.item_p99_ms
     if load is None or not loader.batch_size or item <= 0 or slow / item < STRAGGLER_RATIO:
         return None
-    # Where cores are short, any item may be the one that had to wait for one.
+    # Where cores are short, a slow item may only have waited for a core.
     if loader.core_wait_share is None or loader.core_wait_share > MOST_CORE_WAIT or crowded(case):
         return None
-    # A slow item that is short against the step delays nobody.
+    # A slow item that is still short compared with the step delays nothing.
     if slow < look.times.rest_ms / 2:
         return None
     extra_ms = min(load, loader.batch_size * STRAGGLER_SHARE * (slow - item))

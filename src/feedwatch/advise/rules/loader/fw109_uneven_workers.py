@@ -11,7 +11,7 @@ from feedwatch.model.pipeline import WorkerTime
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, times
 
-# Workers that share the work fairly differ by a few percent; half as much again is another shard.
+# Workers with fair shares differ by a few percent. A worker with half as much work again has a larger shard.
 UNEVEN_RATIO: Final = 1.5
 BUSY_SHARE: Final = 0.5
 # One or two batches per worker say nothing about shares.

@@ -11,10 +11,10 @@ from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, percent
 
-# Preprocessing that was made cheaper loses a third of its work at least; made offline, nearly all of it.
+# Cheaper preprocessing saves a third of the work at least. Done once and offline, it saves nearly all of it.
 WORST_REMOVED: Final = 0.33
 BEST_REMOVED: Final = 0.95
-# Workers that mostly wait for storage do not saturate CPUs, even when others on the machine do.
+# Workers that mostly wait for storage do not saturate CPUs, even when other processes on the machine do.
 LEAST_CPU_SHARE: Final = 0.5
 
 
@@ -23,7 +23,7 @@ def check(case: Case) -> Evidence | None:
     if look is None or budget is None or cpu_saturated(case) is not True:
         return None
     load, loader = load_ms(look), look.loader
-    # Computing, or ready to compute and without a core.
+    # A worker computes, or is ready to compute and waits for a core: both count.
     wanted = None if loader.cpu_share is None else loader.cpu_share + (loader.core_wait_share or 0.0)
     if load is None or (wanted is not None and wanted < LEAST_CPU_SHARE):
         return None

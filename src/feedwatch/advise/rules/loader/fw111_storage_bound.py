@@ -11,9 +11,9 @@ from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, percent
 
 MOSTLY_BLOCKED: Final = 0.5
-# The disk itself is the queue when CPUs idle this much for it.
+# When the CPUs wait this much for the disk, the disk itself is the limit.
 DISK_WAIT_SHARE: Final = 0.1
-# A cache in memory removes nearly all blocking; larger files or a faster disk half of it.
+# A cache in memory removes nearly all of the blocking. Larger files or a faster disk remove half of it.
 BEST_REMOVED: Final = 0.98
 WORST_REMOVED: Final = 0.5
 
@@ -25,7 +25,8 @@ def check(case: Case) -> Evidence | None:
     load, blocked, disk = load_ms(look), look.loader.blocked_share, case.facts.host.iowait_share
     if load is None or blocked < MOSTLY_BLOCKED:
         return None
-    # Few workers that wait for latency are too few workers; only a busy disk or many workers mean storage.
+    # A few workers that wait for storage are too few workers. Storage is the limit when the disk is busy or the workers
+    # are many.
     if load / look.loader.num_workers < look.times.rest_ms:
         return None  # on average they keep up
     disk_busy = disk is not None and disk >= DISK_WAIT_SHARE

@@ -21,7 +21,7 @@ def check(case: Case) -> Evidence | None:
     if look is None or look.loader.device_tensors is not True or device == "cpu":
         return None
     loader = look.loader
-    # Data that live on the device and are indexed batch by batch are as good as it gets.
+    # Data on the device that are indexed in whole batches cannot be loaded faster.
     if loader.batched_getitems or not loader.batch_size or loader.batch_size < 2:
         return None
     copies = loader.batch_size

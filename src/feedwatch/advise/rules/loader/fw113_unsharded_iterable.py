@@ -10,7 +10,7 @@ from feedwatch.advise.symptoms import LONG_EPOCHS
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count
 
-# Shorter epochs fill their queues more often.
+# Shorter epochs fill their queues more often, which takes a tenth at worst.
 LEAST_SAVED: Final = 0.9
 
 
@@ -35,7 +35,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     copies, times, wall_s = evidence.numbers["copies_per_item"], step_times(case), case.counts.wall_s
     if times is None or wall_s <= 0:
         return None
-    # At worst starting workers and the first step stay as they are, however few batches follow.
+    # At worst only the steps become fewer; starting workers and the first step take as long as now.
     steps_share = min(1.0, case.counts.batches * times.step_ms / 1000 / wall_s)
     saved = 1 - 1 / copies
     because = f"of an epoch, not of a step: every item is read, and trained on, {copies:.0f} times now"

@@ -13,7 +13,7 @@ from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms
 
-# Keras' own default; each place in the queue is a batch in memory.
+# Keras' own default. Each place in the queue is a batch in memory.
 QUEUE_SIZE: Final = 10
 # Threads that wait may outnumber the CPUs.
 MOST_THREADS_PER_CPU: Final = 4
@@ -30,7 +30,7 @@ def check(case: Case) -> Evidence | None:
     computing = computes(case, load) is not False
     carried = math.floor(budget + 1e-6) * (1 if computing else MOST_THREADS_PER_CPU)
     needed = math.ceil(load / max(times.rest_ms, 0.01 * load) - 1e-6)
-    # One process works beside the loop; one thread is what there is already.
+    # One process works beside the loop. One thread is there already.
     workers = max(1 if computing else 2, min(needed, carried))
     kind = "process" if computing else "thread"
     return Evidence(

@@ -45,7 +45,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if times is None:
         return None
     load = evidence.numbers["load_ms"]
-    # A generator that only waits needs no CPU, however many of it there are.
+    # Generators that only wait need no CPU, however many run side by side.
     cpu_ms = 0.0 if computes(case, load) is False else load
     supply = Supply(load, evidence.numbers["workers_advised"], cpu_ms)
     because = (

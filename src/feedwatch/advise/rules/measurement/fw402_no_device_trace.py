@@ -14,7 +14,7 @@ def check(case: Case) -> Evidence | None:
     transfers = case.facts.transfers
     if case.run is None or transfers is None or case.facts.run.device_kind not in ("cuda", "rocm"):
         return None
-    # Without a stated problem an empty device may mean "no copies": that is an answer, not a fault.
+    # A trace without a device and without a problem may mean "no copies". That is an answer, not a fault.
     if transfers.sample.devices or not transfers.sample.problems:
         return None
     problem = transfers.sample.problems[0]

@@ -12,7 +12,7 @@ from feedwatch.words import count
 
 def check(case: Case) -> Evidence | None:
     measured, needed = case.counts.measured, THRESHOLDS.min_steady_steps
-    # A run of one or two steps (a smoke test) did not ask for advice.
+    # Without a steady step the run was a smoke test, and nobody asked for advice.
     if not 0 < measured < needed:
         return None
     steps = case.counts.warmup + measured
@@ -29,13 +29,16 @@ def check(case: Case) -> Evidence | None:
         },
         blanks={
             "steps": str(steps + needed),
-            "after": KERAS if case.facts.run.framework == "keras" else LIGHTNING,
+            "after": LONGER.get(case.facts.run.framework, LONGER["lightning"]),
         },
     )
 
 
-KERAS: Final = "model.fit(data, epochs=3)  # or more steps_per_epoch"
-LIGHTNING: Final = "trainer = Trainer(max_steps=100)"
+LONGER: Final = {
+    "keras": "model.fit(data, epochs=3)  # or more steps_per_epoch",
+    "lightning": "trainer = Trainer(max_steps=100)",
+    "torch": "for epoch in range(3):\n    for batch in watch(loader): ...",
+}
 
 RULE: Final = Rule(
     code="FW403",

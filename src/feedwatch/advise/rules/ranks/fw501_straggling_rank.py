@@ -10,9 +10,9 @@ from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
-# Ranks differ by chance; twice the median is another cause.
+# Ranks differ by chance. A rank that waits twice as long as the median has a cause of its own.
 STANDS_OUT: Final = 2.0
-# The other ranks may turn out to be nearly as slow.
+# Behind the slowest rank another one may be nearly as slow: at worst half of the excess goes away.
 LEAST_REMOVED: Final = 0.5
 
 

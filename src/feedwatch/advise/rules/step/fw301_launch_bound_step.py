@@ -10,7 +10,7 @@ from feedwatch.advise.symptoms import LOW_GPU_DATA_READY
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
-# Launching a kernel takes 5-10 µs on the host; kernels shorter than this cannot keep ahead of it.
+# Launching a kernel takes 5-10 µs on the host. The device finishes shorter kernels before the next one is launched.
 SHORT_KERNEL_MS: Final = 0.02
 # Fusing operations or replaying them as a graph removes a fifth of the gaps at least.
 LEAST_REMOVED: Final = 0.2

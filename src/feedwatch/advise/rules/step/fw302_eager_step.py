@@ -37,7 +37,7 @@ def check(case: Case) -> Evidence | None:
         ),
         numbers={
             "compute_ms": min(compute_ms, times.step_ms),
-            # An input that has time to spare makes eager Python wait for its own overhead only.
+            # When input is not the limit, the wait is eager Python's own overhead as well.
             "eager_ms": min(compute_ms + (0.0 if case.verdict.bound is Bound.INPUT else times.wait_ms), times.step_ms),
             "step_ms": times.step_ms,
         },

@@ -11,9 +11,9 @@ from feedwatch.model.steps import COMPUTE
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import percent, seconds
 
-# One late trace happens (a last, smaller batch); the third is a pattern.
+# One late trace is normal (a last, smaller batch). The third one is a pattern.
 LEAST_RETRACES: Final = 3
-# The slow steps are slow for the trace, but not for it alone.
+# Tracing is not the only reason why these steps are slow.
 LEAST_SAVED: Final = 0.5
 
 

@@ -14,10 +14,10 @@ from feedwatch.words import ms, percent
 
 # Called this rarely it costs a hundredth of the step, which nobody notices.
 UNNOTICED_SHARE: Final = 0.01
-# What its work leaves behind (a flush, a lock, garbage) may be paid for elsewhere.
+# Its work may cost time elsewhere as well: a flush, a lock, garbage collection.
 LEAST_REMOVED: Final = 0.8
-# The step behind it finds cold caches: the rest of the step was 0 to 7 % shorter without it (eight comparisons). At
-# best that is gained too.
+# It empties the CPU's caches for the next step: the rest of the step was 0 to 7 % shorter without it (eight
+# comparisons). At best that is gained as well.
 COLD_SHARE: Final = 0.07
 STRIDES: Final = (10, 20, 50, 100, 200, 500, 1000)
 

@@ -11,7 +11,7 @@ from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent
 
-# Without the read the host runs ahead; how much of the idle time that fills depends on the step's own overhead.
+# Without the read the host runs ahead. How much of the idle time goes away depends on the step's own overhead.
 LEAST_REMOVED: Final = 0.2
 EVERY_N_STEPS: Final = 50
 

@@ -11,7 +11,7 @@ from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms
 
 FULL: Final = ("32", "32-true", "float32")
-# Tensor cores speed up matrix products several times, the rest not at all: 1.1 to 3 times for whole steps.
+# Tensor cores make matrix products several times faster and the rest no faster: whole steps gain 1.1 to 3 times.
 MOST_REMOVED: Final = 2 / 3
 LEAST_REMOVED: Final = 0.1
 

@@ -1,4 +1,4 @@
-"""FW307: the whole step is less work than launching it."""
+"""FW307: launching the step takes longer than computing it."""
 
 from typing import Final
 
@@ -10,11 +10,11 @@ from feedwatch.advise.symptoms import GPU_NO_FASTER, LOW_GPU_DATA_READY
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent, times
 
-# A step of a framework costs the host a few milliseconds; below that the device cannot matter.
+# A framework needs a few milliseconds per step on the host. In a shorter step the device makes no difference.
 SHORT_STEP_MS: Final = 5.0
 MOSTLY_IDLE: Final = 0.8
 LARGER: Final = 8
-# A batch eight times as large takes the same launches; the host's work per sample does not vanish entirely.
+# A batch eight times as large needs the same launches, but the host still has some work for every sample.
 LEAST_REMOVED: Final = 0.5
 
 

@@ -11,7 +11,7 @@ from feedwatch.model.verdict import Bound, Evidence
 from feedwatch.words import percent, seconds
 
 LARGER_PART: Final = 0.5
-# Seconds that a person notices. Less than that is how every framework starts.
+# A person notices a start that takes this long. Every framework needs a second or two.
 LEAST_S: Final = 3.0
 
 KERAS: Final = """# jax and torch backends keep compiled programs between runs:

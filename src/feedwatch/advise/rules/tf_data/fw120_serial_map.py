@@ -62,7 +62,7 @@ def _serial_map(case: Case, look: TfLook) -> TfStage | None:
     stage = slowest_stage(look.data)
     if stage is None or stage.op != "Map" or stage.parallelism is not None:
         return None
-    # tf.data's optimiser may have made it parallel by itself: what runs counts, not what is written.
+    # tf.data's optimiser may have made it parallel. What runs counts, not what is written.
     if stage.tunable or lanes(stage) > 1:
         return None
     # Python that computes holds the interpreter's lock: parallel calls would take turns.

@@ -46,9 +46,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
 
 
 def _production_ms(case: Case, data: TfDataFacts, times: StepTimes) -> float:
-    """Parallel stages already work ahead during the step, so their batches take longer to make than "
-    "the wait shows.
-    """
+    """Parallel stages already work ahead during the step, so a batch takes longer to make than the wait shows."""
     pipeline = case.facts.pipeline
     ahead = any(stage.parallelism is not None for stage in data.stages)
     if ahead and pipeline.load_ms is not None and pipeline.lanes:

@@ -1,4 +1,4 @@
-"""FW122: the slowest stage runs in parallel, but fewer calls at once than the CPUs would carry."""
+"""FW122: the slowest stage runs in parallel, but with fewer calls than the CPUs can carry."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ def check(case: Case) -> Evidence | None:
     lanes = None if look is None else parallel_lanes(case, look.data)
     if look is None or stage is None or stage.parallelism is None or lanes is None:
         return None
-    # Not knowing whether CPUs are left, "more" might be the wrong direction.
+    # When nobody knows whether CPUs are free, more parallel calls may be the wrong advice.
     if stage.parallelism >= lanes or cpu_saturated(case) is not False:
         return None
     return Evidence(

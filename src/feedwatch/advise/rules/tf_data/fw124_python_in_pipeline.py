@@ -19,9 +19,10 @@ from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, percent
 
-# TensorFlow operations do the same work without the interpreter: a tenth of the time and less where the Python loops.
+# TensorFlow operations do the same work without the interpreter. Where the Python code loops, that takes a tenth of the
+# time or less.
 BEST_LEFT: Final = 0.02
-# The careful end: a rewrite that keeps half of the work in Python.
+# At worst a rewrite keeps half of the work in Python.
 WORST_LEFT: Final = 0.5
 
 

@@ -11,11 +11,11 @@ from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms
 
-# Calling a traced function costs 10-50 µs whatever it does (measured); up to twice that, the call is the larger part.
+# Calling a traced function costs 10-50 µs whatever it does (measured). Up to twice that, the call is the larger part.
 CALL_COSTS_MS: Final = 0.1
 # For a handful of elements the calls do not add up.
 LEAST_ELEMENTS: Final = 16
-# One call per batch leaves the work itself: next to nothing, or half where the element was not so cheap.
+# With one call per batch only the work itself is left: next to nothing, or half where an element was less cheap.
 BEST_LEFT: Final = 0.02
 WORST_LEFT: Final = 0.5
 
@@ -66,7 +66,7 @@ def _cheap_map(look: TfLook) -> TfStage | None:
     stage = slowest_stage(look.data)
     if stage is None or stage.op not in ("Map", "ParallelMap") or stage.python is not False:
         return None
-    # A file is read by one name at a time: a batch of names cannot be mapped at once.
+    # One call reads one file: a function that takes a file name cannot take a batch of names.
     if stage.opens_files:
         return None
     behind = look.data.stages[look.data.stages.index(stage) :]

@@ -23,18 +23,18 @@ from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import ms, percent, size
 
-# Half of the free memory: the other half stays for what was not foreseen.
+# Half of the free memory. The other half stays free for everything else.
 MOST_OF_MEMORY: Final = 0.5
-# Shuffled behind a cache the order still changes; before it, the cache would freeze one order for ever.
+# A shuffle behind the cache still changes the order. A cache behind the shuffle would repeat one order in every epoch.
 STOPS: Final = ("Shuffle", "ShuffleAndRepeat", "Repeat", "Batch", "ParallelBatch", "Prefetch")
-# Reading an element back from memory costs a copy: a fiftieth of the work at best, a fifth for cheap work.
+# Reading an element from memory costs a copy: a fiftieth of the work at best, a fifth where the work is cheap.
 BEST_LEFT: Final = 0.02
 WORST_LEFT: Final = 0.2
 
 
 def check(case: Case) -> Evidence | None:
     look, free_gb = starved_tf_data(case), case.facts.host.ram_available_gb
-    # Without a second epoch a cache is only written, never read.
+    # In the only epoch of a run a cache is written and never read.
     if look is None or free_gb is None or look.data.epoch_bytes is None or case.boundaries.count < 1:
         return None
     stages = _same_every_epoch(look)
@@ -86,7 +86,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
 
 
 def _cpus(case: Case) -> float:
-    """Over which the pipeline's work is spread: where every CPU is in use they are what its stages share."""
+    """CPUs that the pipeline's stages share: all of them where all are in use, else one."""
     return (cpu_budget(case) or 1.0) if cpu_saturated(case) else 1.0
 
 

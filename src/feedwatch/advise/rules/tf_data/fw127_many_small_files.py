@@ -19,11 +19,11 @@ from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, percent
 
-# Records that follow one another need no open, no seek and no close: at best next to nothing is left. Files that the
-# system's cache holds open nearly as fast as records are read, and decoding stays: at worst nearly all is left.
+# Records that follow one another need no open, no seek and no close: at best next to nothing of the time is left. At
+# worst nearly all of it is: files in the system's cache open nearly as fast as records are read, and decoding stays.
 BEST_LEFT: Final = 0.05
 WORST_LEFT: Final = 0.95
-# A few large files opened one by one are no problem; from here on opening them is a cost of its own.
+# Opening a few large files costs next to nothing. From this many on, opening them is a cost of its own.
 LEAST_FILES: Final = 100
 
 

@@ -12,9 +12,9 @@ from feedwatch.model.pipeline import TfDataFacts, TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import percent, seconds
 
-# The advised buffer mixes as many batches as this; one that is no larger is left alone.
+# The advised buffer holds this many batches. A buffer that is no larger gets no advice.
 ADVISED_BATCHES: Final = 8
-# Elements not made for the buffer have to be made later, while steps run: that may hide them, or not.
+# A smaller buffer leaves elements to be made later, while steps run. Where the steps do not hide that, less is saved.
 LEAST_SAVED: Final = 0.3
 
 
@@ -29,7 +29,7 @@ def check(case: Case) -> Evidence | None:
     if shuffle.buffer_size <= ADVISED_BATCHES * elements:
         return None
     fill_s = max(0.0, joints.first_fetch_ms - times.wait_ms) / 1000
-    # The first epoch fills the buffer too, though there is no boundary before it.
+    # The first epoch fills the buffer as well, although no epoch boundary comes before it.
     share = min(1.0, fill_s * (joints.count + 1) / wall_s)
     if share < THRESHOLDS.worth_saying_share:
         return None
@@ -67,12 +67,12 @@ def predict(_case: Case, evidence: Evidence) -> Gain | None:
 
 
 def _cold_shuffle(data: TfDataFacts) -> TfStage | None:
-    """A shuffle behind work: one that shuffles names or numbers fills at once."""
+    """A shuffle that stands behind work. A shuffle of file names or numbers fills in no time."""
     working = False
     for stage in data.stages:
         if stage.op in ("Shuffle", "ShuffleAndRepeat"):
             return stage if working else None
-        # Elements out of a cache come at once, whatever was done before it.
+        # Elements from a cache take no time, whatever work stands before it.
         working = (working or stage.op in _WORK) and stage.op != "Cache"
     return None
 

@@ -13,7 +13,7 @@ from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
 from feedwatch.words import count, ms, percent
 
-# Preprocessing that was made cheaper loses a third of its work at least; made offline, nearly all of it.
+# Cheaper preprocessing saves a third of the work at least. Done once and offline, it saves nearly all of it.
 BEST_LEFT: Final = 0.05
 WORST_LEFT: Final = 0.67
 
@@ -54,7 +54,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
 
 
 def _widest(look: TfLook) -> TfStage | None:
-    """The stage with the most work, when AUTOTUNE chooses how many calls run at once."""
+    """The stage with the most work, when AUTOTUNE chooses how many of its calls run in parallel."""
     timed = [stage for stage in look.data.stages if stage.ms_per_batch is not None]
     stage = max(timed, key=lambda one: one.ms_per_batch or 0.0, default=None)
     return stage if stage is not None and stage.parallelism == -1 and slowest_stage(look.data) else None
