@@ -13,19 +13,9 @@ from feedwatch.probe.profiling import (
     fold_windows,
     wanted,
 )
+from tests.fakes.clock import FakeClock
 
 MS = 1_000_000
-
-
-class FakeClock:
-    def __init__(self):
-        self.ns = 0
-
-    def now_ns(self):
-        return self.ns
-
-    def wall_s(self):
-        return self.ns / 1e9
 
 
 def device(name="GPU:0", size=1000, steps=5):
@@ -85,7 +75,7 @@ class Backend:
 
     def start(self):
         self.log.append("start")
-        self.clock.ns += int(self.start_ms * MS)
+        self.clock.advance_ms(self.start_ms)
         if self.start_error:
             raise self.start_error
 
@@ -96,7 +86,7 @@ class Backend:
 
     def stop(self):
         self.log.append("stop")
-        self.clock.ns += int(self.stop_ms * MS)
+        self.clock.advance_ms(self.stop_ms)
         if self.stop_error:
             raise self.stop_error
         return None if self.taken_over else Recorded(self.sample)
@@ -107,7 +97,7 @@ class Backend:
 
 class Run:
     def __init__(self, choice=True, has_gpu=True, rank=0, step_ms=10.0, **backend):
-        self.clock = FakeClock()
+        self.clock = FakeClock(start_ns=0)
         self.backend = Backend(self.clock, **backend)
         self.notes = []
         self.step_ms = step_ms
@@ -124,7 +114,7 @@ class Run:
 
     def steps(self, count, collect=True):
         for _ in range(count):
-            self.clock.ns += int(self.step_ms * MS)
+            self.clock.advance_ms(self.step_ms)
             self.step += 1
             self.windows.step_end(self.step)
             if collect:
@@ -169,7 +159,7 @@ def test_a_resumed_run_counts_from_its_own_first_step():
 def test_windows_stay_within_the_budget():
     run = Run(start_ms=20, stop_ms=30).steps(20_000)
     assert run.starts > 2
-    assert run.windows.cost_ns / run.clock.ns <= BUDGET_SHARE * 1.01
+    assert run.windows.cost_ns / run.clock.now_ns() <= BUDGET_SHARE * 1.01
 
 
 def test_steps_that_are_slower_while_recorded_are_part_of_the_cost():
