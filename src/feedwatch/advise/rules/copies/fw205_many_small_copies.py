@@ -8,7 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms, size
+from feedwatch.words import count, ms, number, size
 
 # Below 64 KiB a copy takes as long as its latency, whatever its size.
 SMALL_BYTES: Final = 65536
@@ -28,7 +28,7 @@ def check(case: Case) -> Evidence | None:
         return None
     return Evidence(
         says=(
-            f"A batch consists of {batch.tensors} tensors, copied one by one: {per_step:.0f} copies "
+            f"A batch consists of {batch.tensors} tensors, copied one by one: {count(per_step, 'copy', 'copies')} "
             f"of {size(mean_bytes)} per "
             f"step. Each costs its latency, {ms(look.exposed_ms)} of every {ms(look.step_ms)} step together."
         ),
@@ -48,7 +48,7 @@ def predict(_case: Case, evidence: Evidence) -> Gain | None:
     most_ms = numbers["exposed_ms"] * (1 - 1 / numbers["copies_per_step"])
     least_ms = min(most_ms, (numbers["copies_per_step"] - 1) * LEAST_LATENCY_MS)
     because = (
-        f"one copy instead of {numbers['copies_per_step']:.0f} saves their latency, {ms(least_ms)} to "
+        f"one copy instead of {number(numbers['copies_per_step'])} saves their latency, {ms(least_ms)} to "
         f"{ms(most_ms)} per step"
     )
     return removed_gain(numbers["step_ms"], (most_ms, least_ms), because)

@@ -9,7 +9,7 @@ from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.model.facts import DeviceFacts
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms, rate
+from feedwatch.words import ms, percent, rate
 
 # Pinned copies reach 80-90 % of the link's usable bandwidth. When they reach half of it, something is broken.
 FAR_BELOW: Final = 0.5
@@ -43,7 +43,7 @@ def predict(_case: Case, evidence: Evidence) -> Gain | None:
     numbers = evidence.numbers
     left = numbers["gb_per_s"] / (USUAL_SHARE * numbers["max_link_gb_per_s"])
     most_ms = numbers["exposed_ms"] * (1 - min(1.0, left))
-    because = f"at the usual {USUAL_SHARE:.0%} of the link's speed the copies take {ms(most_ms)} less per step"
+    because = f"at the usual {percent(USUAL_SHARE)} of the link's speed the copies take {ms(most_ms)} less per step"
     return removed_gain(numbers["step_ms"], (most_ms, most_ms / 2), because)
 
 

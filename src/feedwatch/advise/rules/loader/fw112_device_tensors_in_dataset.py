@@ -9,7 +9,7 @@ from feedwatch.advise.snippets import loader_call
 from feedwatch.advise.step_model import serial_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, SWINGING_GPU
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms
+from feedwatch.words import count, ms
 
 # One small copy costs 10 µs of driver call at least, 30 µs with the tensor around it.
 LEAST_COPY_MS: Final = 0.01
@@ -47,7 +47,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     copies, wait_ms = evidence.numbers["copies_per_batch"], look.times.wait_ms
     best, worst = (max(0.0, wait_ms - copies * cost) for cost in (MOST_COPY_MS, LEAST_COPY_MS))
     because = (
-        f"{copies:.0f} small copies per batch cost {LEAST_COPY_MS * 1000:.0f} to {MOST_COPY_MS * 1000:.0f} µs each"
+        f"{count(copies, 'small copy', 'small copies')} per batch cost {ms(LEAST_COPY_MS)} to {ms(MOST_COPY_MS)} each"
     )
     return serial_gain(look.times, (best, worst), because)
 

@@ -8,7 +8,7 @@ from feedwatch.advise.snippets import identifier
 from feedwatch.advise.step_model import run_gain, step_times
 from feedwatch.advise.symptoms import LONG_EPOCHS
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import count
+from feedwatch.words import count, number
 
 # Shorter epochs fill their queues more often, which takes a tenth at worst.
 LEAST_SAVED: Final = 0.9
@@ -38,7 +38,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     # At worst only the steps become fewer; starting workers and the first step take as long as now.
     steps_share = min(1.0, case.counts.batches * times.step_ms / 1000 / wall_s)
     saved = 1 - 1 / copies
-    because = f"of an epoch, not of a step: every item is read, and trained on, {copies:.0f} times now"
+    because = f"of an epoch, not of a step: every item is read, and trained on, {number(copies)} times now"
     return run_gain((saved, LEAST_SAVED * steps_share * saved), because)
 
 

@@ -8,7 +8,7 @@ from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import ONE_SLOW_RANK
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms, percent
+from feedwatch.words import ms, number, percent
 
 # Ranks differ by chance. A rank that waits twice as long as the median has a cause of its own.
 STANDS_OUT: Final = 2.0
@@ -47,7 +47,7 @@ def check(case: Case) -> Evidence | None:
 def predict(_case: Case, evidence: Evidence) -> Gain | None:
     numbers = evidence.numbers
     most_ms = min(numbers["step_ms"], numbers["input_wait_ms"] - numbers["median_input_wait_ms"])
-    because = f"up to {ms(most_ms)} per step on every rank are gone when rank {numbers['rank']:.0f} keeps up"
+    because = f"up to {ms(most_ms)} per step on every rank are gone when rank {number(numbers['rank'])} keeps up"
     return removed_gain(numbers["step_ms"], (most_ms, LEAST_REMOVED * most_ms), because)
 
 

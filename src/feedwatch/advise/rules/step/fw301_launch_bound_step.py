@@ -8,7 +8,7 @@ from feedwatch.advise.rule import Page, Rule
 from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms, percent
+from feedwatch.words import count, ms, percent
 
 # Launching a kernel takes 5-10 µs on the host. The device finishes shorter kernels before the next one is launched.
 SHORT_KERNEL_MS: Final = 0.02
@@ -32,8 +32,8 @@ def check(case: Case) -> Evidence | None:
     return Evidence(
         says=(
             f"The batch is there, yet the device idles {percent(look.idle_share)} of the time: "
-            f"{look.kernels_per_step:.0f} kernels "
-            f"per step take {look.kernel_ms * 1000:.0f} µs each, less than the host needs to launch the next. A step "
+            f"{count(look.kernels_per_step, 'kernel')} "
+            f"per step take {ms(look.kernel_ms)} each, less than the host needs to launch the next. A step "
             f"takes {ms(look.step_ms)}."
         ),
         numbers={

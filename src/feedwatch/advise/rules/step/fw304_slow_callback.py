@@ -10,7 +10,7 @@ from feedwatch.advise.step_model import removed_gain
 from feedwatch.advise.symptoms import LOW_GPU_DATA_READY, PAUSES_BETWEEN_STEPS
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms, percent
+from feedwatch.words import count, ms, percent
 
 # Called this rarely it costs a hundredth of the step, which nobody notices.
 UNNOTICED_SHARE: Final = 0.01
@@ -61,7 +61,7 @@ def predict(_case: Case, evidence: Evidence) -> Gain | None:
     removed_ms = numbers["callback_ms"] * (1 - 1 / numbers["every_n_steps"])
     because = (
         f"{ms(removed_ms)} of {ms(numbers['step_ms'])} per step are gone when it runs every "
-        f"{numbers['every_n_steps']:.0f} steps"
+        f"{count(numbers['every_n_steps'], 'step')}"
     )
     most_ms = removed_ms + COLD_SHARE * (numbers["step_ms"] - removed_ms)
     return removed_gain(numbers["step_ms"], (most_ms, LEAST_REMOVED * removed_ms), because)

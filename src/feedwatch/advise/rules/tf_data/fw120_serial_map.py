@@ -52,7 +52,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
         return None
     calls = evidence.numbers["parallel_calls"]
     because = (
-        f"{calls:.0f} parallel calls take {ms((stage.ms_per_batch or 0.0) / calls)} per batch instead of "
+        f"{count(calls, 'parallel call')} take {ms((stage.ms_per_batch or 0.0) / calls)} per batch instead of "
         f"{ms(stage.ms_per_batch or 0.0)}; the rest of the step needs {ms(look.times.rest_ms)}"
     )
     return changed_gain(case, look, stage, lanes=calls, left=(1.0, 1.0), because=because)

@@ -61,7 +61,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if look is None or stage is None:
         return None
     lanes, now_ms = evidence.numbers["parallel_calls_possible"], evidence.numbers["stage_ms"]
-    because = f"{lanes:.0f} parallel calls take {ms(now_ms / lanes)} per batch instead of {ms(lane_ms(stage))}"
+    because = f"{count(lanes, 'parallel call')} take {ms(now_ms / lanes)} per batch instead of {ms(lane_ms(stage))}"
     return changed_gain(case, look, stage, lanes=lanes, left=(1.0, 1.0), because=because)
 
 

@@ -51,7 +51,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     if look is None or stage is None:
         return None
     lanes, now_ms = evidence.numbers["readers"], evidence.numbers["reader_ms"]
-    because = f"{lanes:.0f} files read at once take {ms(now_ms / lanes)} per batch instead of {ms(now_ms)}"
+    because = f"{count(lanes, 'file')} read at once take {ms(now_ms / lanes)} per batch instead of {ms(now_ms)}"
     return changed_gain(case, look, stage, lanes=lanes, left=(1.0, 1.0), because=because)
 
 

@@ -9,7 +9,7 @@ from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
 from feedwatch.model.pipeline import TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import count, ms
+from feedwatch.words import count, ms, number
 
 # Calling a traced function costs 10-50 µs whatever it does (measured). Up to twice that, the call is the larger part.
 CALL_COSTS_MS: Final = 0.1
@@ -30,7 +30,7 @@ def check(case: Case) -> Evidence | None:
         return None
     return Evidence(
         says=(
-            f"{place(stage)} takes {stage.ms_per_element * 1000:.0f} µs per element, most of it the "
+            f"{place(stage)} takes {ms(stage.ms_per_element)} per element, most of it the "
             f"call itself, and is "
             f"called for {count(elements, 'element')} per batch: {ms(stage.ms_per_batch or 0.0)} against "
             f"{ms(look.times.rest_ms)} for the rest of the step."
@@ -56,7 +56,7 @@ def predict(case: Case, evidence: Evidence) -> Gain | None:
     stage = None if look is None else _cheap_map(look)
     if look is None or stage is None:
         return None
-    because = f"one call per batch instead of {evidence.numbers['elements_per_batch']:.0f}"
+    because = f"one call per batch instead of {number(evidence.numbers['elements_per_batch'])}"
     lanes = max(1, stage.parallelism_now or 1)
     return changed_gain(case, look, stage, lanes=lanes, left=(BEST_LEFT, WORST_LEFT), because=because)
 

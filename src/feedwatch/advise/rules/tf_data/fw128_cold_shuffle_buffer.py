@@ -10,7 +10,7 @@ from feedwatch.advise.symptoms import PAUSE_PER_EPOCH, SLOW_START
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.pipeline import TfDataFacts, TfStage
 from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import percent, seconds
+from feedwatch.words import number, percent, seconds
 
 # The advised buffer holds this many batches. A buffer that is no larger gets no advice.
 ADVISED_BATCHES: Final = 8
@@ -60,8 +60,8 @@ def predict(_case: Case, evidence: Evidence) -> Gain | None:
     numbers = evidence.numbers
     saved = numbers["share"] * (1 - numbers["buffer_size_advised"] / numbers["buffer_size"])
     because = (
-        f"of the whole run: a buffer of {numbers['buffer_size_advised']:.0f} instead of {numbers['buffer_size']:.0f} "
-        f"elements saves up to {percent(saved)} of the time so far"
+        f"of the whole run: a buffer of {number(numbers['buffer_size_advised'])} instead of "
+        f"{number(numbers['buffer_size'])} elements saves up to {percent(saved)} of the time so far"
     )
     return run_gain((saved, LEAST_SAVED * saved), because)
 
