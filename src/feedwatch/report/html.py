@@ -15,7 +15,7 @@ from typing import Any, Final
 from feedwatch import words
 from feedwatch.model.steps import PHASES
 
-# In the order in which they depend on one another.
+# In this order every module stands behind those that it imports.
 SCRIPTS: Final = (
     "dom.js",
     "words.js",
@@ -41,7 +41,7 @@ STYLE: Final = "style.css"
 # From this share of the time on a run is shown in red.
 SEVERE_SHARE: Final = 0.20
 
-# They match whole statements. A test makes sure that every module keeps to this form.
+# These patterns match whole statements. A test makes sure that every module imports and exports in this form.
 _IMPORT: Final = re.compile(r"^import \{[^}]*\} from '\./[a-z]+\.js';\n", re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULTILINE)
 
