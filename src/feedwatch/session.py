@@ -156,13 +156,13 @@ class Session:
         """Idempotent. The last report is written by the sink's thread, within the deadline."""
         if self._closed:
             return
-        self._closed = True
         self._machine.ending()
         self._digest.status = status
         # The sink's thread knows the end by this log.
         self._last_log = Log([], self._clock.wall_s(), self._clock.now_ns())
         self.recorder.hand_over()
         self._sink.put(self._last_log)
+        self._closed = True  # not earlier: a signal handler may raise anywhere above, and whoever closes tries again
         if not self._sink.close(seconds):
             self.warn("the last report was not written in time: the disk is slow")
         self._machine.stop()

@@ -1,5 +1,7 @@
 """What every hook is given."""
 
+import threading
+
 import pytest
 
 from feedwatch.hooks.destination import Destination
@@ -115,6 +117,25 @@ def test_whatever_fails_at_the_end_the_report_is_written(run, clock):
     run.on_closed.append(broken)
     run.close(Status.FINISHED)
     assert run.report.steps.batches == 50
+
+
+def test_a_signal_handler_that_raises_while_the_run_is_closed_costs_no_report(run, clock, monkeypatch):
+    """torch tells of a dead worker so, wherever the main thread is."""
+    steps(run, clock, 5)
+    put, raised = run.session._sink.put, []
+
+    def put_with_a_signal(log):
+        if not log.marks and not raised:
+            raised.append(1)
+            raise RuntimeError("DataLoader worker is killed")
+        put(log)
+
+    monkeypatch.setattr(run.session._sink, "put", put_with_a_signal)
+    with pytest.raises(RuntimeError, match="killed"):
+        run.close(Status.FAILED)
+    assert raised
+    assert run.report.status is Status.FAILED
+    assert not any(thread.name == "feedwatch-sink" for thread in threading.enumerate())
 
 
 def test_the_step_that_failed_is_not_counted(run, clock):
