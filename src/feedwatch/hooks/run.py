@@ -177,10 +177,10 @@ class WatchedRun:
             self.mark(EPOCH_END)
             self.guard.run(self.hand_over)
         finally:
+            # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
             try:
                 self.session.close(status)
             except BaseException:
-                # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
                 self.session.close(status)
                 raise
         report = self.session.report if self.on_closed or self.settings.console else None
