@@ -84,6 +84,7 @@ class WatchedRun:
         self.now_ns = clock.now_ns
         self._clock = clock
         self._reader = reader
+        self.session.each_window("what we cost", self._tell_own_cost)
 
     # -- marks -----------------------------------------------------------------------------------
 
@@ -106,6 +107,9 @@ class WatchedRun:
         self.session.hand_over(log)
         self.cost.add_marks(len(log.marks), self._clock)
         self.cost.add(self.now_ns() - began_ns)
+
+    def _tell_own_cost(self) -> None:
+        """On the sink's thread, which knows how many steps there were."""
         own_ns = self.cost.of(self._reader.calls)
         if own_ns is not None:
             self.session.own_cost(own_ns)
@@ -166,12 +170,13 @@ class WatchedRun:
         """Idempotent, and never raises. Whatever fails on the way, the report is written."""
         if self.session.closed:
             return
+        last = Guard("the end of the run", self.session.note)  # runs also where the hook was switched off
         try:
-            self.guard.run(self.undo.all)
+            last.run(self.undo.all)
             if self.windows is not None:
-                self.guard.run(self.windows.close)
+                last.run(self.windows.close)
             for action in self.on_close:
-                self.guard.run(action)
+                last.run(action)
             if status is not Status.FINISHED:
                 self.mark(ABANDON)
             self.mark(EPOCH_END)

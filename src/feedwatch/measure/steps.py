@@ -186,7 +186,7 @@ class StepReader:
                 self._next_step(ns, from_fetch=True)
             self._asked_ns = ns
         elif category in _ASIDE:
-            self._aside += 1
+            self._enter_aside(ns)
         elif self._aside:
             return
         elif category == COMPUTE and (not self._open or self._trained):
@@ -204,6 +204,11 @@ class StepReader:
                 self._spent += [0] * (category + 1 - len(self._spent))
         else:
             self.dropped += 1
+
+    def _enter_aside(self, ns: int) -> None:
+        self._aside += 1
+        if self._open and not self._trained and self._has_ended():
+            self._call_is_over(ns)  # no mark tells, but the loop is somewhere else
 
     def _leave(self, ns: int, category: int) -> None:
         if self._aside:
@@ -247,12 +252,15 @@ class StepReader:
     def _end(self, ns: int, batch: int) -> None:
         if self._called_ns is None or self._trained:
             return  # the same callback given twice
+        self._call_is_over(ns)
+        if self._ends is Ends.DONE:
+            self._on_done(ns, batch)
+
+    def _call_is_over(self, ns: int) -> None:
         self._settle(ns, self._current)
         self._stack.clear()
         self._current, self._trained, self._end_ns = OTHER, True, ns
         self._wall_at_end_ns = sum(self._spent)
-        if self._ends is Ends.DONE:
-            self._on_done(ns, batch)
 
     def _on_trained(self, _: int, samples: int | None) -> None:
         self._trained, self._samples = self._open, samples
@@ -413,7 +421,7 @@ class StepReader:
         fetches, wait_ns, compute_ns = step.fetches, step.wait_ns, step.compute_ns
         called_ns = step.called_ns
         if self._stamped and not fetches and called_ns is not None:
-            if not self._rows and not self._finished:
+            if self.measured and not self._rows and not self._finished:
                 return None
             fetches = take_fetches(self._rows, called_ns, step.end_ns, self._per_call)
             wait_ns = sum(got_ns - asked_ns for asked_ns, got_ns, _ in fetches)

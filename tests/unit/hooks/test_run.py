@@ -74,6 +74,29 @@ def test_a_hook_that_is_switched_off_throws_its_marks_away(run, clock):
     assert len(run.marks.rows) < 400
 
 
+def test_closing_takes_back_what_was_set_also_where_the_hook_is_switched_off(run):
+    class Owner:
+        pass
+
+    owner, closed = Owner(), []
+    run.undo.set(owner, "value", 1)
+    run.on_close.append(lambda: closed.append(True))
+    run.guard.off = True
+    run.close(Status.FINISHED)
+    assert vars(owner) == {}
+    assert closed == [True]
+
+
+def test_our_cost_is_told_per_step_of_the_whole_run(run, clock):
+    """Not per step that had been read when the marks were handed over: the sink's thread is behind by then."""
+    run.cost.ns_per_step = 100.0
+    steps(run, clock, 300)
+    run.cost.add(300 * 1_000)
+    run.close(Status.FINISHED)
+    marks_ns = 300 * 3 * run.cost._mark_ns / 300
+    assert run.report.self_cost.us_per_step == pytest.approx((100 + 1_000 + marks_ns) / 1e3, rel=0.05)
+
+
 def test_closing_undoes_everything_and_is_idempotent(run, clock):
     class Owner:
         def method(self):

@@ -268,7 +268,7 @@ def test_where_nobody_can_see_fetches_steps_stay_steady_and_their_parts_unknown(
     marks, _, reader = tensorflow(3)
     marks.epoch_end()
     reader.measured = False
-    found = records([*reader.read(marks.take()), *reader.finish()])
+    found = records(reader.read(marks.take()))  # they wait for nothing
     assert [(record.kind, record.input_wait_ns) for record in found] == [(StepKind.STEADY, None)] * 3
     assert reader.dropped == 0
 
@@ -413,6 +413,23 @@ def test_the_last_step_of_a_loop_that_asks_for_no_more_is_counted():
     marks.loop_step(batch=1)
     marks.epoch_end()
     assert [record.wall_ns for record in records(reader.read(marks.take()))] == [7 * MS, 7 * MS]
+
+
+@pytest.mark.parametrize("aside", [LOADER_START, VALIDATION])
+def test_a_step_ends_where_the_loop_is_seen_somewhere_else(aside):
+    """Keras on torch makes the next epoch's iterator behind the last step, before the epoch ends."""
+    marks, reader = Marker(), StepReader(ends=Ends.NEXT)
+    marks.loop_step(batch=0)
+    marks.loop_step(batch=1)
+    marks.spend(aside, 30)
+    marks.advance(4)
+    marks.epoch_end()
+    marks.advance(10)
+    marks.loop_step(batch=0)
+    items = list(reader.read(marks.take()))
+    assert [(record.wall_ns, record.compute_ns) for record in records(items)] == [(7 * MS, 5 * MS)] * 2
+    (gap,) = gaps(items)
+    assert gap.wall_ns == (44 if aside == LOADER_START else 14) * MS
 
 
 def test_the_step_that_failed_in_a_loop_is_not_counted():
