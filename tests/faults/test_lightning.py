@@ -19,9 +19,12 @@ from torch.utils.data import DataLoader
 
 from feedwatch.errors import SettingError
 from feedwatch.guard import FeedwatchWarning
-from feedwatch.hooks.lightning.observer import Observer
-from feedwatch.hooks.lightning.pipeline import TrainPipeline
-from feedwatch.hooks.lightning.steps import StepMarks
+from feedwatch.hooks.lightning import callback as callback_module
+from feedwatch.hooks.lightning.callback import WatchedFit
+from feedwatch.hooks.lightning.loops import Loops
+from feedwatch.hooks.lightning.tap import Tap
+from feedwatch.hooks.run import WatchedRun
+from feedwatch.hooks.torch.loader import TrainLoaders
 from feedwatch.lightning import FeedWatch
 from feedwatch.model.report import Status
 from feedwatch.session import Session
@@ -53,29 +56,40 @@ def same_training(case, tmp_path, watch):
 
 OURS = [
     (Session, "open"),
-    (Observer, "install"),
-    (Observer, "batch_end"),
-    (Observer, "close"),
-    (StepMarks, "fetch_begin"),
-    (StepMarks, "fetch_end"),
-    (StepMarks, "compute_begin"),
-    (StepMarks, "compute_end"),
-    (StepMarks, "copy_begin"),
-    (StepMarks, "copy_end"),
-    (StepMarks, "span_begin"),
-    (StepMarks, "trained"),
-    (StepMarks, "opaque_begin"),
-    (StepMarks, "opaque_end"),
-    (StepMarks, "epoch_begin"),
-    (StepMarks, "epoch_end"),
-    (TrainPipeline, "_watch"),
-    (TrainPipeline, "read"),
-    (TrainPipeline, "samples_in"),
+    (Session, "hand_over"),
+    (Session, "close"),
+    (WatchedRun, "hand_over"),
+    (WatchedRun, "mark"),
+    (WatchedRun, "profile_with"),
+    (WatchedFit, "install"),
+    (WatchedFit, "batch_end"),
+    (WatchedFit, "_look"),
+    (WatchedFit, "_epoch_begins"),
+    (WatchedFit, "_between_steps"),
+    (WatchedFit, "_read_run"),
+    (WatchedFit, "close"),
+    (Tap, "install"),
+    (Tap, "context_of"),
+    (Tap, "quiet"),
+    (Tap, "listen"),
+    (Tap, "sample"),
+    (Loops, "install"),
+    (Loops, "_see"),
+    (Loops, "_watch_first_batch"),
+    (Loops, "_end_profiler_window"),
+    (TrainLoaders, "see"),
+    (TrainLoaders, "look_at"),
+    (TrainLoaders, "read"),
+    (TrainLoaders, "end"),
+    (callback_module, "samples_in"),
+    (callback_module, "time_loggers"),
 ]
 
 
 @pytest.mark.lenient
-@pytest.mark.parametrize(("part", "method"), OURS, ids=[f"{part.__name__}.{name}" for part, name in OURS])
+@pytest.mark.parametrize(
+    ("part", "method"), OURS, ids=[f"{part.__name__.rpartition('.')[2]}.{name}" for part, name in OURS]
+)
 def test_an_exception_in_our_own_code_reaches_nobody(part, method, tmp_path, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("ours")
@@ -154,10 +168,8 @@ def test_a_lightning_without_a_name_we_wrap_switches_off_that_source_alone(name,
     ("action", "phase"), [("train_dataloader_next", "input_wait"), ("run_training_batch", "compute")]
 )
 def test_an_action_that_is_no_longer_named_makes_its_phase_unknown(action, phase, tmp_path, monkeypatch):
-    from feedwatch.hooks.lightning.tap import ActionTap
-
-    make = ActionTap._make_span
-    monkeypatch.setattr(ActionTap, "_make_span", lambda self, name: None if name.endswith(action) else make(self, name))
+    make = Tap.context_of
+    monkeypatch.setattr(Tap, "context_of", lambda self, name: None if name.endswith(action) else make(self, name))
     watch = FeedWatch(console=False)
     case = Case(lambda pl: loader(160))
     said = same_training(case, tmp_path, watch)

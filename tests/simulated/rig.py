@@ -4,8 +4,9 @@ import lightning.pytorch as pl
 import torch
 from torch.utils.data import IterableDataset
 
-from feedwatch.hooks.lightning.observer import Instruments
+from feedwatch.hooks.lightning.callback import Instruments
 from feedwatch.lightning import FeedWatch
+from feedwatch.model.steps import StepRecord
 from tests.simulated.device import SimulatedClock, SimulatedDevice, VirtualHost
 from tests.simulated.scenarios import STEPS, Scenario
 
@@ -126,15 +127,16 @@ class SimulatedFeedWatch(FeedWatch):
 
     def _open(self, trainer):
         super()._open(trainer)
-        self.session = self._observer.session
-        meter, emit = self._observer._device, self._observer._device._emit
-        self.meter = meter
+        self.session = self._run.session
+        windows = self.session._digest.windows
+        add = windows.add
 
-        def keep(record):
-            self.records.append(record)
-            emit(record)
+        def keep(item):
+            if isinstance(item, StepRecord):
+                self.records.append(item)
+            return add(item)
 
-        meter._emit = keep
+        windows.add = keep
 
 
 def fit(rig: Rig, callbacks: list) -> None:

@@ -102,7 +102,7 @@ def left_behind(trainer: Any) -> list[str]:
     fit_loop = trainer.fit_loop
     owners = [trainer, trainer.profiler, trainer.strategy, fit_loop, fit_loop.epoch_loop, fit_loop.epoch_loop.val_loop]
     names = {"start", "stop", "profile", "run", "on_run_start", "setup_data", "process_dataloader"}
-    names |= {"batch_to_device", "_feedwatch_observer", "log_metrics", "save"}
+    names |= {"batch_to_device", "_feedwatch", "log_metrics", "save"}
     found = [
         f"{type(owner).__name__}.{name}" for owner in [*owners, *trainer.loggers] for name in names & set(vars(owner))
     ]

@@ -1,9 +1,10 @@
-"""Owners that are held weakly: objects of a fit, which hold the user's data and may die before we take anything back."""
+"""What we set is taken back; owners that are held weakly may die before that."""
 
 import gc
 import weakref
+from contextlib import suppress
 
-from feedwatch.hooks.undo import Undo
+from feedwatch.hooks.undo import Undo, wrap
 
 
 class Owner:
@@ -69,3 +70,41 @@ def test_taking_one_back_compares_no_values_of_the_user():
     undo.set(owner, "value", Never())
     undo.back(owner, "value")
     assert list(vars(owner)) == ["named"]
+
+
+class Wrapped:
+    def method(self):
+        return "theirs"
+
+
+def test_everything_set_is_taken_back():
+    owner, undo, seen = Wrapped(), Undo(), []
+    owner.value = 1
+    undo.set(owner, "value", 2)
+    wrap(undo, owner, "method", lambda: seen.append("in"), lambda: seen.append("out"))
+    assert owner.method() == "theirs"
+    undo.all()
+    assert vars(owner) == {"value": 1}
+    assert seen == ["in", "out"]
+
+
+def test_what_somebody_wrapped_around_ours_is_left_alone():
+    owner, undo = Wrapped(), Undo()
+    wrap(undo, owner, "method", lambda: None, lambda: None)
+    theirs = owner.method = lambda: "wrapped"
+    undo.all()
+    assert owner.method is theirs
+
+
+def test_one_thing_that_cannot_be_taken_back_does_not_keep_the_others():
+    owner, undo = Wrapped(), Undo()
+    undo.set(owner, "value", 2)
+
+    def broken():
+        raise ZeroDivisionError
+
+    undo.later(lambda: vars(owner).update(last=True))
+    undo.later(broken)
+    with suppress(ZeroDivisionError):
+        undo.all()
+    assert vars(owner) == {"last": True}

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.destination import Destination, own_destination, sub_run
+from feedwatch.hooks.lightning.tap import Names
+from feedwatch.hooks.run import WatchedRun
 from feedwatch.model.report import Report
 from feedwatch.report.html import render_html
 from feedwatch.report.json import dumps
@@ -115,6 +117,18 @@ class MetricsOutput:
     def report(self, step: int, report: Report, wall_s: float) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
+
+
+# -- how long they take --------------------------------------------------------------------------
+
+
+def time_loggers(trainer: Any, run: WatchedRun, names: Names) -> None:
+    """Loggers have no name in the profiler, so their two working methods are timed on the instance."""
+    for logger in trainer.loggers:
+        category = names.number("logger", type(logger).__name__)
+        for method in ("log_metrics", "save"):
+            if callable(getattr(logger, method, None)) and hasattr(logger, "__dict__"):
+                run.time(logger, method, category)
 
 
 # -- the HTML report as an artefact --------------------------------------------------------------

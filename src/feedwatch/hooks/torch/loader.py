@@ -208,9 +208,12 @@ class TrainLoaders:
     def __init__(self, session: Session) -> None:
         self.batch_size: int | None = None
         self.fetches = SampledFetches(Guard("the loader's queue gauge", session.note))
+        # Name of the user's own transfer hook, and whether copies do not block; see hooks/torch/batch.py.
+        self.transfer: tuple[str | None, bool | None] = (None, None)
         self._session = session
         self._loaders: list[WatchedLoader] = []
         self._peek: BatchPeek | None = None
+        self._batch: BatchFacts | None = None
 
     def see(self, loader: Any) -> None:
         """Before its workers start."""
@@ -223,6 +226,11 @@ class TrainLoaders:
         self.batch_size = settings.batch_size
         self._session.least_steps_per_window(2 * settings.num_workers * (settings.prefetch_factor or 1))
 
+    def replaced(self) -> None:
+        """New loaders come: these are given back now, not at the end of the run."""
+        self.end()
+        self._loaders = []
+
     def look_at(self, batch: Any) -> None:
         """The first batch as it leaves the loader. Later ones are not looked at."""
         if self._peek is None:
@@ -230,10 +238,16 @@ class TrainLoaders:
 
     def read(self) -> FactPatch:
         """On the sink's thread."""
-        batch = None if self._peek is None else self._peek.judged()
-        if not self._loaders:
-            return {"batch": batch}
-        return {"batch": batch, "pipeline": pipeline_facts(self._loaders, self.fetches, batch)}
+        if self._batch is None and self._peek is not None:
+            name, non_blocking = self.transfer
+            self._batch = replace(self._peek.judged(), custom_transfer=name, non_blocking=non_blocking)
+        facts: dict[str, Any] = {"batch": self._batch}
+        run = self._session.facts.run
+        if run.batch_size != self.batch_size:
+            facts["run"] = replace(run, batch_size=self.batch_size)
+        if self._loaders:
+            facts["pipeline"] = pipeline_facts(self._loaders, self.fetches, self._batch)
+        return facts
 
     def end(self) -> None:
         """The loaders forget us; their figures stay."""
