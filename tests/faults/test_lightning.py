@@ -57,7 +57,6 @@ def same_training(case, tmp_path, watch):
 OURS = [
     (Session, "open"),
     (Session, "hand_over"),
-    (Session, "close"),
     (WatchedRun, "hand_over"),
     (WatchedRun, "mark"),
     (WatchedRun, "profile_with"),

@@ -111,9 +111,11 @@ class WatchedFit:
         self.run.marks.take()
 
     def close(self, status: Status) -> None:
-        self.run.close(status)
-        self._trainer = None  # nothing of ours keeps a model or its loader alive
-        self.tap.forget()
+        try:
+            self.run.close(status)
+        finally:
+            self._trainer = None  # nothing of ours keeps a model or its loader alive
+            self.tap.forget()
 
     def _look(self, step: int) -> None:
         """The rarer things between two steps: profiler windows, and the beginning and the end of a sampled step."""
@@ -256,7 +258,9 @@ class FeedWatchHooks:
         if self._finalizer is not None:
             self._finalizer.cancel()
             self._finalizer = None
-        Guard("closing the report").run(fit.close, status)
+        closing = Guard("closing the report")
+        closing.run(fit.close, status)
+        closing.run(fit.run.close, status)  # does nothing, unless the line above failed on its way
 
     def __getstate__(self) -> dict[str, Any]:
         """What lives belongs to this process and this fit. `log` is the module's: Lightning lends it for a fit."""
