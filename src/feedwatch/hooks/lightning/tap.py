@@ -15,6 +15,7 @@ from feedwatch.hooks.torch.device import DeviceMeter
 from feedwatch.hooks.torch.queue import SampledFetches
 from feedwatch.hooks.undo import Undo
 from feedwatch.measure.marks import COMPUTE, ENTER, FIRST_NAMED, GOT, H2D, INPUT, LEAVE
+from feedwatch.measure.sketch import Sketch
 from feedwatch.model.facts import CallbackTime
 
 FETCH: Final = "train_dataloader_next"
@@ -107,17 +108,17 @@ class SampledFetch:
 class OwnHook:
     """Our own hook in a sampled step: what it takes is our cost."""
 
-    __slots__ = ("_began_ns", "_now_ns", "_tell")
+    __slots__ = ("_began_ns", "_now_ns", "_took_ns")
 
-    def __init__(self, run: WatchedRun, tell: Callable[[int], None]) -> None:
-        self._now_ns, self._tell, self._began_ns = run.now_ns, tell, 0
+    def __init__(self, run: WatchedRun, took_ns: Sketch) -> None:
+        self._now_ns, self._took_ns, self._began_ns = run.now_ns, took_ns, 0
 
     def __enter__(self) -> None:
         self._began_ns = self._now_ns()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self._began_ns:
-            self._tell(self._now_ns() - self._began_ns)
+            self._took_ns.add(self._now_ns() - self._began_ns)
             self._began_ns = 0
 
 
@@ -193,7 +194,7 @@ class Tap(dict[str, Any]):
         self._theirs: tuple[StartOrStop, StartOrStop] | None = None  # of a profiler that does something
         self._before_quiet: dict[str, Any] | None = None
         self._pairs: dict[str, _Pair] = {}
-        self._own_ns = self._own_hooks = 0
+        self._own_hook_ns = Sketch()
 
     def install(self, profiler: Any, undo: Undo) -> None:
         if type(profiler).__name__ != "PassThroughProfiler":
@@ -251,12 +252,8 @@ class Tap(dict[str, Any]):
 
     @property
     def own_hook_ns(self) -> float | None:
-        """What Lightning's call of our own hook takes, ours included."""
-        return self._own_ns / self._own_hooks if self._own_hooks else None
-
-    def _add_own(self, took_ns: int) -> None:
-        self._own_ns += took_ns
-        self._own_hooks += 1
+        """What a call of our own hook takes. The median: somebody else may take the core meanwhile."""
+        return self._own_hook_ns.quantile(0.5)
 
     # -- what a name means -----------------------------------------------------------------------
 
@@ -284,7 +281,7 @@ class Tap(dict[str, Any]):
         hook = name.rpartition(".")[2]
         theirs = [each for each in self._callbacks if name == f"{CALLBACK}{each.state_key}.{hook}"]
         if any(each is self._own for each in theirs):
-            return self._in_pair(name, NOTHING, OwnHook(self._run, self._add_own)) if hook == OWN_HOOK else None
+            return self._in_pair(name, NOTHING, OwnHook(self._run, self._own_hook_ns)) if hook == OWN_HOOK else None
         if theirs and not any(_overrides(each, hook) for each in theirs):
             return None  # Lightning calls the empty hook of its base class
         return Span(self._run, self._names.number(CALLBACK, callback_name(name)))
