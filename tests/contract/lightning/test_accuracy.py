@@ -19,7 +19,7 @@ STEPS = 40
 class Watch(FeedWatch):
     def _open(self, trainer):
         super()._open(trainer)
-        self.session = self._observer.session
+        self.session = self._run.session
 
 
 class Stopwatch:

@@ -13,7 +13,7 @@ from tests.contract.lightning.models import variant
 class Watch(FeedWatch):
     def _open(self, trainer):
         super()._open(trainer)
-        self.session = self._observer.session
+        self.session = self._run.session
 
 
 def facts(pl, directory, loader, step=None, epochs=2):
