@@ -316,20 +316,20 @@ def copies_of_the_callback_start_anew():
 @row
 def each_hook_of_ours_fails_in_turn():
     """F28: not strict here, as in production."""
-    from feedwatch.hooks.keras.watch import Watch
+    from feedwatch.hooks.keras.watched_fit import WatchedFit
+    from feedwatch.hooks.run import WatchedRun
 
     plain = model()
     plain.fit(X, Y, batch_size=8, epochs=2, verbose=0)
-    per_step = ["settle"] if keras.backend.backend() == "tensorflow" else ["step_begin", "step_end"]
-    hooks = [*per_step, "epoch_begin", "epoch_end", "drain", "finish", "take_iterator"]
     found = {}
-    for name in hooks:
-        kept = getattr(Watch, name)
+    hooks = [(WatchedFit, name) for name in ("look", "epoch_begin", "epoch_end", "finish", "take_iterator")]
+    for owner, name in [*hooks, (WatchedRun, "hand_over")]:
+        kept = getattr(owner, name)
 
         def broken(*_, **__):
             raise ZeroDivisionError("planted")
 
-        setattr(Watch, name, broken)
+        setattr(owner, name, broken)
         made, ours = model(), watch()
         try:
             with warnings.catch_warnings(record=True) as said:
@@ -338,38 +338,37 @@ def each_hook_of_ours_fails_in_turn():
             told = sum("planted" in str(warning.message) for warning in said)
             found[name] = {"same": weights(made) == weights(plain), "told": told}
         finally:
-            setattr(Watch, name, kept)
+            setattr(owner, name, kept)
     return {"hooks": found}
 
 
 @tensorflow_row
 def stamps_do_not_pile_up_when_we_are_switched_off():
     """The graph cannot be told to stop stamping."""
-    from feedwatch.hooks.keras.watch import Watch
+    from feedwatch.hooks.keras.watched_fit import WatchedFit
 
     class Waiting(keras.callbacks.Callback):
         most = 0
 
         def on_train_batch_begin(self, batch, logs=None):
-            stamps = ours._watch.source.stamps
-            self.most = max(self.most, stamps._waiting())
-            ours._watch._drain_calls = 5
+            self.most = max(self.most, ours._fit.fetches.waiting())
+            ours._fit._most = ours._fit.run.marks.most = 10
 
     found = {}
-    for name in ("settle", "replay", "drain"):
-        kept = getattr(Watch, name)
+    for name in ("look", "hand_over"):
+        kept = getattr(WatchedFit, name)
 
         def broken(*_, **__):
             raise ZeroDivisionError("planted")
 
-        setattr(Watch, name, broken)
+        setattr(WatchedFit, name, broken)
         ours, waiting = watch(), Waiting()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model().fit(X, Y, batch_size=8, epochs=8, verbose=0, callbacks=[ours, waiting])
         finally:
-            setattr(Watch, name, kept)
+            setattr(WatchedFit, name, kept)
         found[name] = waiting.most
     return {"waiting": found}
 

@@ -60,12 +60,6 @@ def test_nothing_swallows_ctrl_c():
 
 # Hooks that have not yet moved to marks. The list only ever gets shorter.
 STILL_MAKE_RECORDS = {
-    "hooks/keras/attribution.py",
-    "hooks/keras/device_timeline.py",
-    "hooks/keras/entries.py",
-    "hooks/keras/timeline.py",
-    "hooks/keras/usual_calls.py",
-    "hooks/keras/watch.py",
     "hooks/lightning/steps.py",
     "hooks/torch/device.py",
 }
@@ -183,28 +177,6 @@ ABOUT_MORE = {
 }
 # Modules of the hooks that have not yet moved to marks. The list only ever gets shorter.
 STILL_WITHOUT_TEST = {
-    "hooks/keras/attribution.py",
-    "hooks/keras/callbacks.py",
-    "hooks/keras/device_timeline.py",
-    "hooks/keras/ending.py",
-    "hooks/keras/entries.py",
-    "hooks/keras/facts.py",
-    "hooks/keras/fetch_columns.py",
-    "hooks/keras/fetch_sources.py",
-    "hooks/keras/fit.py",
-    "hooks/keras/graph_source.py",
-    "hooks/keras/marks.py",
-    "hooks/keras/measuring.py",
-    "hooks/keras/own_cost.py",
-    "hooks/keras/pipeline.py",
-    "hooks/keras/profiler.py",
-    "hooks/keras/python_source.py",
-    "hooks/keras/retraces.py",
-    "hooks/keras/sources.py",
-    "hooks/keras/timeline.py",
-    "hooks/keras/usual_calls.py",
-    "hooks/keras/watch.py",
-    "hooks/keras/writer.py",
     "hooks/lightning/bases.py",
     "hooks/lightning/bystanders.py",
     "hooks/lightning/callback.py",
@@ -219,16 +191,11 @@ STILL_WITHOUT_TEST = {
     "hooks/lightning/steps.py",
     "hooks/lightning/synchronises.py",
     "hooks/lightning/tap.py",
-    "hooks/tf_data/facts.py",
     "hooks/torch/profiler.py",
     "measure/recorder.py",
 }
 STILL_ABOUT_WHAT_WAS = {
     "hooks/lightning/test_marks.py",
-    "hooks/keras/test_keras_attribution.py",
-    "hooks/keras/test_keras_device_timeline.py",
-    "hooks/keras/test_keras_marks.py",
-    "hooks/keras/test_keras_timeline.py",
 }
 
 

@@ -86,7 +86,7 @@ def main():
         model.compile("sgd", "mse")
         ours = FeedWatch(tempfile.mkdtemp(), console=False)
         model.fit(data, epochs=2, verbose=0, callbacks=[ours])
-        facts = ours._last.session.facts
+        facts = ours._last.run.session.facts
         found = {"pipeline": asdict(facts.pipeline), "batch": None if facts.batch is None else asdict(facts.batch)}
         print("RESULT " + json.dumps({"name": name, **found, "notes": list(facts.notes)}), flush=True)
 

@@ -1,21 +1,18 @@
-"""The callback a user writes: thin, nothing alive before the first fit, one guarded mark per hook."""
+"""The callback a user writes: nothing is alive before the first fit, and a hook appends one mark."""
 
 import os
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import keras
 
-from feedwatch.errors import SettingError
 from feedwatch.guard import Guard
-from feedwatch.hooks.keras.marks import BEGIN, END
 from feedwatch.settings import ProfileChoice, Settings, switched_off
 
 if TYPE_CHECKING:
-    from feedwatch.hooks.keras.marks import Marks
-    from feedwatch.hooks.keras.watch import Watch
+    from feedwatch.hooks.keras.watched_fit import WatchedFit
+    from feedwatch.measure.marks import Marks
     from feedwatch.model.report import Report
 
 _now_ns = time.perf_counter_ns
@@ -52,10 +49,12 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
         self._clear()
 
     def _clear(self) -> None:
-        self._guard = Guard("the Keras hook")
-        self._watch: Watch | None = None
-        self._marks: Marks | None = None  # of the watch, while its fit is the one that trains
-        self._last: Watch | None = None
+        self._fit: WatchedFit | None = None
+        self._last: WatchedFit | None = None
+        self._marks: Marks | None = None  # of the run, while its fit is the one that trains
+        # Of the run too: importing them here would load what the kill switch promises not to load.
+        self._begin_mark = 0
+        self._end_mark: int | None = None
 
     @property
     def report(self) -> "Report | None":
@@ -69,7 +68,7 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
 
     # Copies carry the settings only: threads, files and graph resources belong to one process and one fit.
     def __getstate__(self) -> dict[str, Any]:
-        gone = ("_watch", "_marks", "_last", "_guard", "_model")
+        gone = ("_fit", "_last", "_marks", "_begin_mark", "_end_mark", "_model")
         return {name: value for name, value in vars(self).items() if name not in gone}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -81,106 +80,95 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_train_begin(self, logs: Any = None) -> None:
         if not self._off:
-            self._guard.run(self._begin)
+            Guard("the Keras hook").run(self._begin)
 
     def on_train_end(self, logs: Any = None) -> None:
-        if self._watch is not None:
-            self._guard.run(self._end)
+        if self._fit is not None:
+            Guard("the end of the run").run(self._end)  # also where the hook was switched off
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        if self._watch is not None:
-            self._guard.run(self._epoch_begin, epoch)
+        if self._fit is not None:
+            self._fit.run.guard.run(self._epoch_begin, epoch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        if self._watch is not None:
-            self._guard.run(self._watch.epoch_end)
+        if self._fit is not None:
+            self._fit.run.guard.run(self._fit.epoch_end)
+
+    # The hooks of a step are written out and not guarded: between two steps every cache is cold, and a function called
+    # there costs ten times what it costs in a loop. A tuple appended cannot fail.
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         marks = self._marks
         if marks is not None:
-            # Written out: see `marks`. Nothing here can fail.
             now_ns = _now_ns()
-            marks.rows.append((BEGIN, batch, now_ns))
+            marks.append((now_ns, self._begin_mark, batch))
             if now_ns >= marks.due_ns or len(marks.rows) >= marks.most:
-                self._settle()
-        elif self._watch is not None:
-            self._guard.run(self._watch.step_begin, batch)
+                self._look(batch)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        marks = self._marks
-        if marks is not None:
-            marks.rows.append((END, batch, _now_ns()))
-        elif self._watch is not None:
-            self._guard.run(self._watch.step_end, batch)
+        marks, what = self._marks, self._end_mark
+        if marks is not None and what is not None:
+            marks.append((_now_ns(), what, batch))
 
     def on_test_begin(self, logs: Any = None) -> None:
-        if self._watch is not None:
-            self._guard.run(self._watch.test_begin)
+        if self._fit is not None:
+            self._fit.run.guard.run(self._fit.test_begin)
 
     def on_test_end(self, logs: Any = None) -> None:
-        if self._watch is not None:
-            self._guard.run(self._watch.test_end)
-
-    def _settle(self) -> None:
-        watch = self._watch
-        assert watch is not None
-        if self._guard.off:
-            watch.discard()
-        else:
-            self._guard.run(watch.settle)
+        if self._fit is not None:
+            self._fit.run.guard.run(self._fit.test_end)
 
     # -- one fit ---------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        from feedwatch.hooks.keras.fit import open_watch
+        from feedwatch.hooks.keras.fit import watch_fit
 
-        opened = open_watch(self, self._watch, self._given_dir, self._settings, self._steps_before)
-        if opened is not None and opened is not self._watch:
-            self._guard = Guard("the Keras hook")
-            self._last = opened
-        self._watch = opened
+        self._fit = watch_fit(self, self._fit, self._given_dir, self._settings, self._steps_before)
+        self._last = self._fit or self._last
         self._choose_marks()
 
     def _choose_marks(self) -> None:
-        watch = self._watch
-        self._marks = None if watch is None or watch.nested else watch.marks
+        fit = self._fit
+        self._marks = None if fit is None or fit.nested else fit.run.marks
+        if fit is not None:
+            self._begin_mark, self._end_mark = fit.begin_mark, fit.end_mark
+
+    def _look(self, batch: int) -> None:
+        fit = self._fit
+        assert fit is not None
+        if fit.run.guard.off:
+            fit.discard()
+        else:
+            fit.run.guard.run(fit.look, batch)
 
     def _epoch_begin(self, epoch: int) -> None:
-        if self._watch is not None:
-            self._recount(self._watch)
-            self._choose_marks()
-            self._watch.epoch_begin(epoch)
+        fit = self._fit
+        assert fit is not None
+        self._recount(fit)
+        self._choose_marks()
+        fit.epoch_begin(epoch)
 
-    def _recount(self, watch: "Watch") -> None:
+    def _recount(self, fit: "WatchedFit") -> None:
         """A nested fit of the same callback that raised has left no end mark: the stack tells where we are."""
-        if watch.nested:
+        if fit.nested:
             from feedwatch.hooks.keras.fit import fits_above
 
-            watch.nested = max(0, len(fits_above(self)) - 1)
+            fit.nested = max(0, len(fits_above(self)) - 1)
 
     def _end(self) -> None:
-        watch = self._watch
-        assert watch is not None
-        self._recount(watch)
-        if watch.finish():
-            self._watch = None
-            self._steps_before = watch.steps
+        fit = self._fit
+        assert fit is not None
+        self._recount(fit)
+        if fit.finish():
+            self._fit = None
+            self._steps_before = fit.steps
         self._choose_marks()
 
 
 def _checked(log_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Raises here, before the first step, when nothing could be written there."""
-    if log_dir is None:
-        return None
-    if re.match(r"^[a-zA-Z][a-zA-Z0-9+.-]+://", os.fspath(log_dir)):
-        raise SettingError(f"log_dir must be a local directory, not {os.fspath(log_dir)!r}")
-    path = Path(log_dir)
-    if switched_off():
-        return path
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"log_dir {str(path)!r} cannot be made: {error.strerror or error}") from error
-    if not os.access(path, os.W_OK):
-        raise SettingError(f"log_dir {str(path)!r} is not writable")
-    return path
+    """Raises here, before the first step, when nothing can be written there."""
+    if log_dir is None or switched_off():
+        return None if log_dir is None else Path(log_dir)
+    from feedwatch.hooks.destination import checked_log_dir
+
+    return checked_log_dir(log_dir)

@@ -4,86 +4,58 @@
 touched, and the list dies with fit. A list that the user made is left alone.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
 
+from feedwatch.hooks.run import WatchedRun
+from feedwatch.measure.marks import FIRST_NAMED, WAS, Mark
+from feedwatch.measure.steps import StepReader
 from feedwatch.model.facts import CallbackTime
-
-_now_ns = time.perf_counter_ns
-
-
-class _Lap:
-    """When the last mark of the list was passed. Shared by all of them."""
-
-    __slots__ = ("last_ns",)
-
-    def __init__(self) -> None:
-        self.last_ns = 0
-
-
-class _First(keras.callbacks.Callback):  # type: ignore[misc]
-    def __init__(self, lap: _Lap) -> None:
-        super().__init__()
-        self._lap = lap
-
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        self._lap.last_ns = _now_ns()
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        self._lap.last_ns = _now_ns()
 
 
 class _After(keras.callbacks.Callback):  # type: ignore[misc]
-    def __init__(self, lap: _Lap, name: str) -> None:
+    """Stands behind a callback in the list: what passed since the mark before was that callback's work."""
+
+    def __init__(self, append: Callable[[Mark], None], now_ns: Callable[[], int], category: int) -> None:
         super().__init__()
-        self._lap = lap
-        self.name = name
-        self.spent_ns = 0
+        self._append = append
+        self._now_ns = now_ns
+        self._category = category
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        now_ns = _now_ns()
-        self.spent_ns += now_ns - self._lap.last_ns
-        self._lap.last_ns = now_ns
+        self._append((self._now_ns(), WAS, self._category))
 
     on_train_batch_end = on_train_batch_begin
 
 
-class _Called(keras.callbacks.Callback):  # type: ignore[misc]
-    """The last member: the train function is called next, whoever stood behind us in the list."""
+def with_marks(us: Any, callbacks: Sequence[Any], run: WatchedRun) -> tuple[list[Any], list[str]]:
+    """The members of fit's list, and the names of those that are timed.
 
-    def __init__(self, mark: Callable[[], None]) -> None:
-        super().__init__()
-        self._mark = mark
+    `us` comes first: its end mark is then taken before the others work, and its last report is written before a
+    TensorBoard callback closes its writer.
+    """
+    members: list[Any] = [us]
+    names: list[str] = []
+    for callback in callbacks:
+        if callback is us:
+            continue
+        members.append(callback)
+        if _works_per_batch(callback):
+            members.append(_After(run.append, run.now_ns, FIRST_NAMED + len(names)))
+            names.append(type(callback).__name__)
+    return members, names
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        self._mark()
 
-
-class CallbackTimes:
-    def __init__(self, us: Any, callbacks: Sequence[Any], about_to_call: Callable[[], None]) -> None:
-        """`us` comes first: its end mark is then taken before the others work, and its last report is written before a
-        TensorBoard callback closes its writer.
-        """
-        lap = _Lap()
-        self._marks: list[_After] = []
-        between: list[Any] = []
-        for callback in callbacks:
-            if callback is us:
-                continue
-            between.append(callback)
-            if _works_per_batch(callback):
-                self._marks.append(_After(lap, type(callback).__name__))
-                between.append(self._marks[-1])
-        ends = ([_First(lap)], [_Called(about_to_call)]) if self._marks else ([], [])
-        self.members = [us, *ends[0], *between, *ends[1]]
-
-    def read(self, calls: int) -> tuple[CallbackTime, ...]:
-        if not calls:
-            return ()
-        return tuple(CallbackTime(mark.name, mark.spent_ns / calls / 1e6) for mark in self._marks)
+def callback_times(names: Sequence[str], steps: StepReader) -> tuple[CallbackTime, ...]:
+    """On the sink's thread: mean milliseconds per step, without the longest step, which may be a first use."""
+    if steps.calls < 2:
+        return ()
+    spent = zip(names, steps.totals_ns[FIRST_NAMED:], steps.largest_ns[FIRST_NAMED:], strict=False)
+    return tuple(
+        CallbackTime(name, (total_ns - largest_ns) / (steps.calls - 1) / 1e6) for name, total_ns, largest_ns in spent
+    )
 
 
 def _works_per_batch(callback: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One `fit`: its own objects in the frames above the begin hook, what we set on them, and the opening of its watch.
+"""The user's `fit`: its own objects in the frames above the begin hook, which run it gets, and what we set on them.
 
 The model is not touched (on torch its train function is looked at, see `ending`). What we set dies with the objects
 that `fit` made for itself, so after an exception there is nothing to restore; the end only takes it back earlier.
@@ -15,27 +15,24 @@ from typing import Any, Final, NamedTuple
 import keras
 
 from feedwatch.guard import warn_once
+from feedwatch.hooks.fetching import WatchedIterable
 from feedwatch.hooks.keras import ending
-from feedwatch.hooks.keras.callbacks import CallbackTimes
+from feedwatch.hooks.keras.backends import fetches_of, this_backend, torch_clock
+from feedwatch.hooks.keras.callbacks import callback_times, with_marks
 from feedwatch.hooks.keras.facts import first_step, run_facts
-from feedwatch.hooks.keras.measuring import choose_source, make_timeline
 from feedwatch.hooks.keras.pipeline import PipelineReader
-from feedwatch.hooks.keras.python_source import PythonSource
-from feedwatch.hooks.keras.sources import add_sources
-from feedwatch.hooks.keras.watch import Watch
+from feedwatch.hooks.keras.profiler import keras_profiler
+from feedwatch.hooks.keras.python_iterator import PythonFetches
+from feedwatch.hooks.keras.watched_fit import WatchedFit
 from feedwatch.hooks.keras.writer import choose
+from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.undo import Undo
+from feedwatch.measure.steps import StepReader
 from feedwatch.model.report import Status
-from feedwatch.session import Session
 from feedwatch.settings import Settings
-
-# What waits in memory between two drains, however short the steps are.
-DRAIN_FETCHES: Final = 4096
 
 BETWEEN_EPOCHS: Final = ("on_epoch_begin", "on_epoch_end")
 IN_STEPS: Final = ("on_train_batch_begin", "on_train_batch_end")
-
-NOT_FOUND: Final = "input wait: no iterator of this fit could be timed"
 
 # -- the fits on the stack -----------------------------------------------------------------------
 
@@ -55,6 +52,11 @@ class Fit(NamedTuple):
         given = [*handed.get("args", ()), *dict(handed.get("kwargs", {})).values()]
         return any(value is self.callback_list for value in given)
 
+    @property
+    def ends_elsewhere(self) -> bool:
+        """Keras runs the end hooks of steps on another thread."""
+        return bool(getattr(self.callback_list, "_async_train", False))
+
 
 def fits_above(callback: Any, depth: int = 1) -> list[Fit]:
     """Innermost first. More than one: the callback is used again in a nested fit."""
@@ -71,21 +73,21 @@ def fits_above(callback: Any, depth: int = 1) -> list[Fit]:
     return found
 
 
-# -- which watch this fit gets -------------------------------------------------------------------
+# -- which run this fit gets ---------------------------------------------------------------------
 
 
-def open_watch(
-    callback: Any, current: Watch | None, given: Path | None, settings: Settings, steps_before: int
-) -> Watch | None:
-    """A new watch, or `current` when this is the same fit or one nested in it. None: another FeedWatch measures."""
+def watch_fit(
+    callback: Any, current: WatchedFit | None, given: Path | None, settings: Settings, steps_before: int
+) -> WatchedFit | None:
+    """A new one, or `current` when this is the same fit or one nested in it. None: another FeedWatch measures."""
     fits = fits_above(callback)
-    if current is not None and not current.session.closed:
+    if current is not None and not current.run.closed:
         if len(fits) > 1:
             current.nested = len(fits) - 1
             return current
         if fits and current.watches(fits[0].callback_list):
             return current  # the same callback given twice
-        current.close(Status.INTERRUPTED)  # that fit ended without an end hook
+        current.run.close(Status.INTERRUPTED)  # that fit ended without an end hook
     fit = fits[0] if fits else None
     if fit is not None and _first_of_us(callback, fit) is not callback:
         warn_once(set(), "two FeedWatch callbacks in one fit: only the first one measures")
@@ -100,71 +102,53 @@ def _first_of_us(callback: Any, fit: Fit) -> Any:
     return callback
 
 
-def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings, steps_before: int) -> Watch:
+def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings, steps_before: int) -> WatchedFit:
     model = callback.model
     per_call = max(1, int(getattr(model, "steps_per_execution", 1) or 1))
     others: Sequence[Any] = [] if fit is None else [c for c in fit.callback_list.callbacks if c is not callback]
-    place = choose(given, others)
-    facts = run_facts(model, per_call, others)
-    session = Session.open(facts, settings, place.outputs, place.directory)
-    timeline = make_timeline(per_call)
-    source = choose_source(timeline, session)
-    watch = Watch(
-        session,
-        timeline,
-        source,
-        place.log_dir,
-        drain_calls=source.drain_calls or max(1, DRAIN_FETCHES // per_call),
-        drain_ns=int(settings.window_seconds * 1e9),
+    place, backend, clock = choose(given, others), this_backend(), torch_clock()
+    reader = StepReader(per_call, ends=backend.ends, stamped=backend.stamped, device=clock is not None)
+    run = WatchedRun(run_facts(model, per_call, others), settings, place.destination, reader)
+    run.shown_directory = "" if place.log_dir is None else str(place.log_dir)
+    elsewhere = fit is not None and fit.ends_elsewhere
+    watched = WatchedFit(
+        run,
+        reader,
+        fetches_of(run, reader, per_call),
+        log_dir=place.log_dir,
+        end_mark=backend.end_mark_elsewhere if elsewhere else backend.end_mark,
+        per_call=per_call,
+        # Asked for late: a BackupAndRestore behind us restores the optimizer in its own train begin.
+        first_step=lambda: first_step(model, steps_before),
     )
-
-    def take_step_axis() -> None:
-        # Not earlier: a BackupAndRestore behind us restores the optimizer in its own train begin.
-        timeline.steps = first_step(model, steps_before)
-
-    watch.console = settings.console
-    watch.on_first_epoch.append(take_step_axis)
-    add_sources(watch, others, settings)
+    if clock is not None:
+        watched.add_device(clock)
+    _add_profiler(run, others)
     if fit is not None:
-        _look_at(watch, fit, callback, model)
-    if keras.backend.backend() == "tensorflow":
-        _count_traces(watch)
-    watch.on_first_step.append(lambda: _check_that_fetches_are_seen(watch))
-    return watch
+        _look_at(watched, fit, callback, model)
+    return watched
+
+
+def _add_profiler(run: WatchedRun, callbacks: Sequence[Any]) -> None:
+    has_gpu = run.session.facts.run.device_kind in ("cuda", "rocm")
+    if not has_gpu and run.settings.profile is not True:
+        return
+    backend = keras_profiler(keras.backend.backend(), lambda: callbacks)
+    if backend is not None:
+        run.profile_with(backend, has_gpu=has_gpu)
 
 
 # -- what we set on fit's own objects ------------------------------------------------------------
 
 
-def _look_at(watch: Watch, fit: Fit, callback: Any, model: Any) -> None:
-    watch.released = ending.when_released(fit.callback_list, watch.guarded_close)
-    _see_errors(watch, fit, model)
-    if _replaceable(fit):
-        _time_callbacks(watch, fit, callback)
+def _look_at(watched: WatchedFit, fit: Fit, callback: Any, model: Any) -> None:
+    watched.released = ending.when_released(fit.callback_list, watched.run.close)
+    _see_errors(watched, fit, model)
+    if isinstance(fit.callback_list.callbacks, list) and not fit.ends_elsewhere and not fit.list_is_the_users:
+        _time_callbacks(watched.run, fit, callback)
     if fit.epoch_iterator is not None:
-        time_iterators(watch.undo, fit.epoch_iterator, watch.start_iterator)
-        _read_pipeline(watch, fit.epoch_iterator)
-
-
-def _check_that_fetches_are_seen(watch: Watch) -> None:
-    """At the first step. Never the gap between two callbacks instead: on TensorFlow the fetch is not there."""
-    if not watch.iterators:
-        watch.timeline.measured = False
-        watch.session.note(NOT_FOUND)
-
-
-class TimedIterable:
-    """What `_get_iterator` returns instead: the user's iterable, whose iterators get a timed twin."""
-
-    def __init__(self, iterable: Any, start: Callable[[Any], Any]) -> None:
-        self._iterable = iterable
-        self._start = start
-
-    def __iter__(self) -> Any:
-        return self._start(self._iterable)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._iterable, name)
+        time_iterators(watched.run.undo, fit.epoch_iterator, watched.start_iterator)
+        _read_pipeline(watched, fit.epoch_iterator)
 
 
 def time_iterators(undo: Undo, epoch_iterator: Any, start: Callable[[Any], Any]) -> None:
@@ -172,17 +156,17 @@ def time_iterators(undo: Undo, epoch_iterator: Any, start: Callable[[Any], Any])
     theirs = vars(epoch_iterator).get("_get_iterator")  # somebody else has replaced it: ours goes around theirs
     plain, reference = type(epoch_iterator)._get_iterator, weakref.ref(epoch_iterator)
 
-    def get_iterator() -> TimedIterable:
-        return TimedIterable(plain(reference()) if theirs is None else theirs(), start)
+    def get_iterator() -> WatchedIterable[Any]:
+        return WatchedIterable(plain(reference()) if theirs is None else theirs(), start)
 
     undo.set(epoch_iterator, "_get_iterator", get_iterator, weak=True)
 
 
-def _see_errors(watch: Watch, fit: Fit, model: Any) -> None:
+def _see_errors(watched: WatchedFit, fit: Fit, model: Any) -> None:
     """Keras calls no end hook after an error: we look at what passes through, in all places an error can pass."""
-    undo, tell, on_torch = watch.undo, watch.guarded_close, keras.backend.backend() == "torch"
-    if isinstance(watch.source, PythonSource):
-        watch.source.failed = tell
+    undo, tell, on_torch = watched.run.undo, watched.run.close, keras.backend.backend() == "torch"
+    if isinstance(watched.fetches, PythonFetches):
+        watched.fetches.on_error = lambda error: tell(ending.status_of(error))
     if fit.epoch_iterator is not None and not on_torch:
         ending.observe_epochs(undo, fit.epoch_iterator, tell)
     if on_torch and getattr(model, "train_function", None) is not None:
@@ -191,60 +175,29 @@ def _see_errors(watch: Watch, fit: Fit, model: Any) -> None:
         ending.observe_callbacks(undo, fit.callback_list, [*BETWEEN_EPOCHS, *(IN_STEPS if on_torch else ())], tell)
 
 
-def _replaceable(fit: Fit) -> bool:
-    """Callbacks can be timed: the list was made by this fit and is walked on the training thread."""
-    if getattr(fit.callback_list, "_async_train", False) or not isinstance(fit.callback_list.callbacks, list):
-        return False
-    return not fit.list_is_the_users
-
-
-def _time_callbacks(watch: Watch, fit: Fit, callback: Any) -> None:
-    times = CallbackTimes(callback, fit.callback_list.callbacks, watch.about_to_call)
+def _time_callbacks(run: WatchedRun, fit: Fit, callback: Any) -> None:
+    members, names = with_marks(callback, fit.callback_list.callbacks, run)
     # The loop that called us walks the old list to its end. All later ones walk this one.
-    watch.undo.set(fit.callback_list, "callbacks", times.members, weak=True)
-    watch.on_drain.append(lambda: watch.session.update(callbacks=times.read(watch.timeline.calls)))
+    run.undo.set(fit.callback_list, "callbacks", members, weak=True)
+    steps = run.session.steps
+    run.session.each_window("the callbacks' times", lambda: {"callbacks": callback_times(names, steps)})
 
 
-def _read_pipeline(watch: Watch, epoch_iterator: Any) -> None:
-    session, timeline = watch.session, watch.timeline
-    fetch_ms = getattr(watch.source, "fetch_ms", _unknown)
-    reader = PipelineReader(epoch_iterator, keras.backend.backend(), fetch_ms, session.note)
+def _read_pipeline(watched: WatchedFit, epoch_iterator: Any) -> None:
+    run, session = watched.run, watched.run.session
+    python = watched.fetches if isinstance(watched.fetches, PythonFetches) else None
+    reader = PipelineReader(epoch_iterator, keras.backend.backend(), python, session)
 
     def take_batch_size() -> None:
-        timeline.samples_per_batch = reader.samples_per_batch()
-        session.update(
-            run=replace(session.facts.run, batch_size=timeline.samples_per_batch),
-            batch=getattr(watch.source, "batch", reader.batch)(),
-        )
+        session.steps.samples_per_batch = reader.samples_per_batch()
+        session.update(run=replace(session.facts.run, batch_size=session.steps.samples_per_batch))
 
     def read_a_last_time() -> None:
         session.update(**(reader.read() or {}))
-        reader.close()
+        reader.end()
 
-    watch.on_iterator.append(reader.iterator)
-    watch.on_first_step.append(take_batch_size)
-    watch.on_drain.append(reader.look)
-    watch.on_close.append(read_a_last_time)
+    watched.on_iterator.append(reader.iterator)
+    watched.on_first_step.append(take_batch_size)
+    run.on_hand_over.append(reader.look)
+    run.on_close.append(read_a_last_time)
     session.each_window("the pipeline reader", reader.read)
-
-
-def _count_traces(watch: Watch) -> None:
-    from feedwatch.hooks.keras.graph_source import GraphSource
-    from feedwatch.hooks.keras.tf_iterator import traces_ns
-
-    watch.retraces.traces_ns = traces_ns
-    session, timeline = watch.session, watch.timeline
-
-    def tell() -> None:
-        if session.facts.run.run_eagerly is not True and session.facts.run.retraces != watch.retraces.count:
-            session.update(run=replace(session.facts.run, retraces=watch.retraces.count))
-        if timeline.tracing_ns is not None:
-            session.tracing(timeline.tracing_ns / 1e6)
-        if isinstance(watch.source, GraphSource) and session.facts.run.run_eagerly is not True:
-            watch.cost.graph_ns_per_call = watch.source.graph_cost_ns(session.facts.run.steps_per_execution) or 0.0
-
-    watch.on_drain.append(tell)
-
-
-def _unknown() -> None:
-    return None

@@ -3,13 +3,15 @@
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from feedwatch.hooks.keras.facts import batch_facts
+from feedwatch.hooks.keras.python_iterator import PythonFetches
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, PyDatasetFacts
+from feedwatch.session import FactPatch, Session
 
-_KINDS = {
+_KINDS: Final = {
     "TFDatasetAdapter": "tf.data",
     "ArrayDataAdapter": "arrays",
     "GeneratorDataAdapter": "generator",
@@ -17,27 +19,30 @@ _KINDS = {
     "TorchDataLoaderAdapter": "dataloader",
 }
 
+STARTED_BEFORE: Final = (
+    "the DataLoader's workers: Keras started them before fit's first hook and persistent_workers keeps them, so their"
+    " own times are not measured"
+)
+
 
 class PipelineReader:
     """`read` runs on the sink's thread, once per window. Everything else runs on the training thread."""
 
-    def __init__(
-        self,
-        epoch_iterator: Any,
-        backend: str,
-        fetch_ms: Callable[[], float | None],
-        say: Callable[[str], None],
-    ) -> None:
-        """`fetch_ms`: mean time of a fetch so far, where Python makes the batch during the fetch."""
+    def __init__(self, epoch_iterator: Any, backend: str, fetches: PythonFetches | None, session: Session) -> None:
+        """`fetches`: where Python fetches, on torch and JAX."""
         adapter = epoch_iterator.data_adapter
         self._live: weakref.ref[Any] | None = weakref.ref(adapter)
         self._adapter_name = type(adapter).__name__
         self._kind = _KINDS.get(self._adapter_name, "unknown")
         self._backend = backend
-        self._fetch_ms = fetch_ms
-        self._tf = _tf_pipeline(epoch_iterator, adapter, self._kind, backend, say)
+        self._fetches = fetches
+        self._batch: BatchFacts | None = None
+        self._tf = _tf_pipeline(epoch_iterator, adapter, self._kind, backend, session.note)
         enqueuer = getattr(adapter, "enqueuer", None)
         self._gauge = None if enqueuer is None else QueueGauge(enqueuer)
+        self._loaders = _loaders(getattr(adapter, "_dataloader", None), fetches, session)
+        if fetches is not None:
+            fetches.on_first_batch = self._first_batch
 
     @property
     def _adapter(self) -> Any | None:
@@ -45,12 +50,15 @@ class PipelineReader:
         return None if self._live is None else self._live()
 
     def iterator(self, iterator: Any) -> None:
+        """Keras has made a new one."""
+        if self._loaders is not None and self._backend == "torch":
+            self._loaders.fetches.epoch_begin([iterator])
         # On the other backends Keras hides tf.data's iterator in a generator: there is no model to read.
         if self._tf is not None and self._backend == "tensorflow":
             self._tf.iterator(iterator)
 
     def look(self) -> None:
-        """On the training thread, with every drain."""
+        """With every hand-over."""
         if self._gauge is not None:
             self._gauge.look()
         if self._tf is not None and self._backend == "tensorflow":
@@ -63,53 +71,38 @@ class PipelineReader:
             return None if size is None else int(size)
         return None if self._tf is None else self._tf.batch_size()
 
-    def batch(self) -> BatchFacts | None:
-        """From the dataset's element spec, where Python does not see the batches."""
-        spec = None if self._tf is None else self._tf.element_spec()
-        return None if spec is None else batch_facts(spec, self._tf.batch_size())
-
-    def read(self) -> dict[str, PipelineFacts] | None:
+    def read(self) -> FactPatch | None:
         adapter = self._adapter  # taken once: fit may end, and call `close`, while this reads
         if adapter is None:
             return None
-        if self._kind == "dataloader":
-            return {"pipeline": self._dataloader(adapter)}
+        if self._loaders is not None:
+            found = self._loaders.read()
+            return {**found, "batch": found["batch"] or self._batch}
         facts = None if self._tf is None else self._tf.read()
         if facts is None:
             facts = PipelineFacts(self._kind, unknown_because=self._unknown_because())
-        if facts.load_ms is None and self._gauge is None:
-            fetch_ms = self._fetch_ms()
+        if facts.load_ms is None and self._gauge is None and self._fetches is not None:
+            fetch_ms = self._fetches.mean_ms()
             facts = replace(facts, load_ms=fetch_ms, lanes=None if fetch_ms is None else 1.0)
         if self._kind == "pydataset":
             facts = replace(facts, pydataset=self._pydataset(adapter, facts), settings=_pydataset_settings(adapter))
-        return {"pipeline": facts}
+        return {"pipeline": facts, "batch": self._batch or self._batch_spec()}
 
-    def close(self) -> None:
-        """Fit is over: nothing of the user's is kept."""
+    def end(self) -> None:
+        """Fit is over: nothing of the user's is kept or left changed."""
         self._live = self._gauge = None
+        if self._loaders is not None:
+            self._loaders.end()
 
-    def _dataloader(self, adapter: Any) -> PipelineFacts:
-        """Settings, and without workers what a fetch takes: then the fetch makes the batch."""
-        loader = getattr(adapter, "_dataloader", None)
-        if loader is None:
-            return PipelineFacts("dataloader", unknown_because="Keras hides the DataLoader")
-        from feedwatch.hooks.torch.loader import read_settings
+    def _first_batch(self, batch: Any) -> None:
+        if self._loaders is not None:
+            self._loaders.look_at(batch)
+        self._batch = batch_facts(batch)
 
-        facts = read_settings(loader)
-        load_ms = None if facts.num_workers else self._fetch_ms()
-        return PipelineFacts(
-            "dataloader",
-            loader=replace(facts, load_ms=load_ms),
-            load_ms=load_ms,
-            lanes=float(max(1, facts.num_workers)),
-            settings={
-                "num_workers": facts.num_workers,
-                "prefetch_factor": facts.prefetch_factor,
-                "persistent_workers": facts.persistent_workers,
-                "pin_memory": facts.pin_memory,
-                "batch_size": facts.batch_size,
-            },
-        )
+    def _batch_spec(self) -> BatchFacts | None:
+        """From the dataset's element spec, where Python does not see the batches."""
+        spec = None if self._tf is None or self._backend != "tensorflow" else self._tf.element_spec()
+        return None if spec is None else batch_facts(spec, self._tf.batch_size())
 
     def _unknown_because(self) -> str | None:
         if self._kind == "unknown":
@@ -120,14 +113,14 @@ class PipelineReader:
         dataset = getattr(adapter, "py_dataset", None)
         if dataset is None:
             return None
-        self.look()
+        gauge = self._gauge
         return PyDatasetFacts(
             class_name=type(dataset).__name__,
             workers=int(dataset.workers),
             use_multiprocessing=bool(dataset.use_multiprocessing),
             max_queue_size=int(dataset.max_queue_size),
-            ready_share=None if self._gauge is None else self._gauge.ready_share,
-            item_ms=None if self._gauge is not None else facts.load_ms,
+            ready_share=None if gauge is None else gauge.ready_share,
+            item_ms=None if gauge is not None else facts.load_ms,
         )
 
 
@@ -154,6 +147,21 @@ def _tf_pipeline(epoch_iterator: Any, adapter: Any, kind: str, backend: str, say
     from feedwatch.hooks.tf_data.facts import TfPipeline
 
     return TfPipeline(kind, dataset, keras_prefetch=kind in ("arrays", "generator", "pydataset"), say=say)
+
+
+def _loaders(loader: Any, fetches: PythonFetches | None, session: Session) -> Any:
+    """A DataLoader's workers and queue are read as every torch hook reads them."""
+    if loader is None:
+        return None
+    from feedwatch.hooks.torch.loader import TrainLoaders
+
+    loaders = TrainLoaders(session)
+    loaders.see(loader)
+    if getattr(loader, "_iterator", None) is not None:
+        session.note(STARTED_BEFORE)
+    if fetches is not None:
+        fetches.closer = loaders.fetches
+    return loaders
 
 
 class QueueGauge:

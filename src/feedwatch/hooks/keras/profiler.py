@@ -83,8 +83,8 @@ class TensorFlowProfiler:
             tf.profiler.experimental.start(folder.path, options)
         except tf.errors.AlreadyExistsError as error:
             folder.remove()
-            # A start that finds a profiler server's session leaves its own dead one registered; nobody else could
-            # start another, ever. None was registered before, so this one is ours to take away.
+            # A start that finds the session of a profiler server leaves its own dead session registered, and then
+            # nobody could start another one. None was registered before, so this one is ours, and we take it away.
             if _tf_session() is not None:
                 tf.profiler.experimental.stop(save=False)
             raise ProfilerBusyError("a TensorFlow profile session") from error
@@ -97,7 +97,7 @@ class TensorFlowProfiler:
         import tensorflow as tf
 
         self._end_step()
-        # _r=1 makes it the root of its group: everything that the step begins carries its group's number.
+        # _r=1 makes it the root of a group: everything that the step begins carries the number of this group.
         self._step = tf.profiler.experimental.Trace("train", step_num=number, _r=1)
         self._step.__enter__()
 
@@ -171,8 +171,7 @@ class JaxProfiler:
         return folder
 
     def abandon(self) -> None:
-        self.stop()  # JAX cannot stop without writing
-        # The folder goes with the last reference to it.
+        self.stop()  # JAX cannot stop without writing; the folder is removed with the last reference to it
 
     def _end_step(self) -> None:
         step, self._step = self._step, None

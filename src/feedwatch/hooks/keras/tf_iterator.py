@@ -6,10 +6,10 @@ fetch, stamp, write to a queue. The queue's handle is a component (an argument, 
 number of fits.
 """
 
+import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 from tensorflow.python.data.ops import iterator_ops
@@ -18,13 +18,12 @@ from tensorflow.python.framework import ops, type_spec
 from tensorflow.python.ops.control_flow_v2_func_graphs import WhileBodyFuncGraph
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.keras.attribution import Fetch
 from feedwatch.hooks.keras.facts import leading_size
 from feedwatch.hooks.keras.tf_stamps import AS_THE_LAST_GOT, NOT_COUNTED, NOTHING_GOT, GraphStamps, emit_row
 from feedwatch.hooks.tf_data.walk import batch_size
+from feedwatch.measure.marks import ENTER, GOT, INPUT, LEAVE, TRACED, Mark
 
-# Traces of this process that are remembered; the oldest are forgotten first.
-MAX_TRACES: Final = 1024
+Append = Callable[[Mark], None]
 
 
 class Plan(NamedTuple):
@@ -38,9 +37,25 @@ class Plan(NamedTuple):
 _OF_SEVERAL: Final = Plan(ask_for_end=False, count_samples=False)
 
 
-def timed(iterator: Any, stamps: GraphStamps, eager: Callable[[Fetch], None]) -> Any | None:
-    """The timed twin of a TensorFlow iterator, or None for a kind we do not know. `eager` is told of fetches that
-    Python makes itself, outside a graph.
+class GraphFetches(GraphStamps):
+    """The fetches of one fit: stamped in the graph, or marked by Python where Keras runs eagerly."""
+
+    def __init__(self, append: Append) -> None:
+        super().__init__()
+        self._append = append
+        self._stop_traces = mark_traces(append)
+
+    def wrap(self, iterator: Any) -> Any | None:
+        return timed(iterator, self, self._append)
+
+    def close(self) -> None:
+        self._stop_traces()
+        self.destroy()
+
+
+def timed(iterator: Any, stamps: GraphStamps, append: Append) -> Any | None:
+    """The timed twin of a TensorFlow iterator, or None for a kind we do not know. `append` gets the marks of fetches
+    that Python makes itself, outside a graph.
     """
     if isinstance(iterator, (TimedIterator, TimedDistributedIterator)):
         return iterator
@@ -58,7 +73,7 @@ def timed(iterator: Any, stamps: GraphStamps, eager: Callable[[Fetch], None]) ->
     stamps.begin(batches)
     # The original owns the dataset and the py_func registry: it must live as long as its twin.
     twin._feedwatch_original = iterator
-    twin._feedwatch_eager = eager
+    twin._feedwatch_append = append
     return _attach(twin, stamps.queue, plan)
 
 
@@ -91,7 +106,7 @@ def _size_unknown(dataset: Any) -> bool:
 class TimedIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
     # Cached: TypeSpec caches its comparison key, and a new TypeSpec per call costs tf.function's dispatch 50 µs.
     _feedwatch_spec: "TimedIteratorSpec | None" = None
-    _feedwatch_eager: Callable[[Fetch], None] | None = None  # None inside a graph: Python does not run there
+    _feedwatch_append: Append | None = None  # None inside a graph: Python does not run there
 
     def get_next(self) -> Any:
         return timed_fetch(self, super().get_next)
@@ -144,7 +159,7 @@ class TimedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
 
 class TimedDistributedIterator(input_lib.DistributedIterator):  # type: ignore[misc]
     _feedwatch_spec: "TimedDistributedIteratorSpec | None" = None
-    _feedwatch_eager: Callable[[Fetch], None] | None = None
+    _feedwatch_append: Append | None = None
 
     def get_next(self, name: str | None = None) -> Any:
         return timed_fetch(self, super().get_next)
@@ -191,20 +206,32 @@ class TimedDistributedIteratorSpec(type_spec.TypeSpec):  # type: ignore[misc]
 # -- one fetch with its stamps -------------------------------------------------------------------
 
 
-class _Traces:
-    at_ns: ClassVar[deque[int]] = deque(maxlen=MAX_TRACES)
-    guard = Guard("the timed fetch")
+_guard = Guard("the timed fetch")
+_listening: list[tuple[int, Append]] = []  # thread of a fit, its log
 
 
-def traces_ns() -> Sequence[int]:
-    """When a fetch was traced, in order: the Python code below runs in a graph context only while Keras traces."""
-    return _Traces.at_ns
+def mark_traces(append: Append) -> Callable[[], None]:
+    """From now on a TRACED mark goes to this log when this thread traces a fetch. Returns what ends it."""
+    entry = (threading.get_ident(), append)
+    _listening.append(entry)
+
+    def stop() -> None:
+        _listening[:] = [each for each in _listening if each is not entry]
+
+    return stop
+
+
+def _tell_traced() -> None:
+    """The Python code of a fetch runs in a graph context only while Keras traces the train function."""
+    for thread, append in tuple(_listening):
+        if thread == threading.get_ident():
+            append((time.perf_counter_ns(), TRACED, None))
 
 
 def timed_fetch(twin: Any, fetch: Callable[[], Any]) -> Any:
     """`fetch` gives a batch, or raises at the end of the data."""
     if tf.executing_eagerly():
-        return _timed_eagerly(twin, fetch)
+        return _timed_eagerly(twin, fetch, optional=False)
     return _timed_in_graph(twin, fetch, follows=False, optional=False)
 
 
@@ -214,7 +241,7 @@ def timed_optional_fetch(twin: Any, fetch: Callable[[], Any]) -> Any:
     first stamp of this one.
     """
     if tf.executing_eagerly():
-        return _timed_eagerly(twin, fetch)
+        return _timed_eagerly(twin, fetch, optional=True)
     return _timed_in_graph(twin, fetch, follows=_in_loop(), optional=True)
 
 
@@ -226,7 +253,7 @@ def _in_loop() -> bool:
 
 
 def _timed_in_graph(twin: Any, fetch: Callable[[], Any], *, follows: bool, optional: bool) -> Any:
-    _Traces.at_ns.append(time.perf_counter_ns())
+    _tell_traced()
     if follows:
         asked, out = tf.constant(AS_THE_LAST_GOT, tf.float64), fetch()
     else:
@@ -240,7 +267,7 @@ def _timed_in_graph(twin: Any, fetch: Callable[[], Any], *, follows: bool, optio
             got, samples = _found(twin._feedwatch_plan, got, out, optional)
             emit_row(twin._feedwatch_queue, asked, got, samples)
     except Exception as error:
-        _Traces.guard.failed(error)
+        _guard.failed(error)
         # We cannot take this structure apart: training goes on with a batch that is not timed.
     return out
 
@@ -292,10 +319,17 @@ def _samples(batch: Any) -> Any:
     return tf.cast(size, tf.float64)
 
 
-def _timed_eagerly(twin: Any, fetch: Callable[[], Any]) -> Any:
-    asked_ns = time.perf_counter_ns()
+def _timed_eagerly(twin: Any, fetch: Callable[[], Any], *, optional: bool) -> Any:
+    append = twin._feedwatch_append
+    if append is None:
+        return fetch()
+    append((time.perf_counter_ns(), ENTER, INPUT))
     out = fetch()
     got_ns = time.perf_counter_ns()
-    if twin._feedwatch_eager is not None:
-        twin._feedwatch_eager(Fetch(asked_ns, got_ns, leading_size(out)))
+    if not optional:
+        append((got_ns, GOT, leading_size(out)))
+    elif out.has_value():
+        append((got_ns, GOT, leading_size(out.element_spec)))
+    else:
+        append((got_ns, LEAVE, INPUT))
     return out

@@ -8,35 +8,27 @@ from typing import Any, NamedTuple
 import keras
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-from feedwatch.report.output import Output
-from feedwatch.report.tensorboard import SummaryOutput, own_run
+from feedwatch.hooks.destination import Destination, is_remote, own_destination, sub_run
+from feedwatch.report.tensorboard import SummaryOutput
 
 
 class Place(NamedTuple):
-    log_dir: Path | None  # for the user
-    outputs: Sequence[Output]
-    directory: Path | None  # for report.json; None: remote, only the TensorBoard callback's writer reaches it
+    log_dir: Path | None  # what the user is told; None: remote
+    destination: Destination
 
 
 def choose(given: Path | None, callbacks: Sequence[Any]) -> Place:
     sibling = tensorboard_callback(callbacks)
-    if sibling is not None and keras.backend.backend() == "tensorflow":
-        theirs = str(sibling.log_dir)
-        if given is None or Path(theirs).absolute() == given.absolute():
-            remote = "://" in theirs
-            home = None if remote else Path(theirs)
-            return Place(home, [sibling_output(sibling)], None if home is None else home / "feedwatch")
-    return _own(given, sibling)
+    theirs = None if sibling is None or is_remote(sibling.log_dir) else Path(str(sibling.log_dir))
+    if sibling is not None and keras.backend.backend() == "tensorflow" and _same(given, theirs):
+        return Place(theirs, Destination(theirs and sub_run(theirs), (sibling_output(sibling),)))
+    home = given or theirs or Path("runs") / time.strftime("keras-%Y%m%d-%H%M%S")
+    return Place(home, own_destination(home))
 
 
-def _own(given: Path | None, sibling: Any | None) -> Place:
-    home = given
-    if home is None and sibling is not None and "://" not in str(sibling.log_dir):
-        home = Path(str(sibling.log_dir))
-    if home is None:
-        home = Path("runs") / time.strftime("keras-%Y%m%d-%H%M%S")
-    directory = home / "feedwatch"
-    return Place(home, [own_run(directory)], directory)
+def _same(given: Path | None, theirs: Path | None) -> bool:
+    """Whether to write into the TensorBoard callback's run: no directory was given, or it is the same one."""
+    return given is None or (theirs is not None and theirs.absolute() == given.absolute())
 
 
 def tensorboard_callback(callbacks: Sequence[Any]) -> Any | None:

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from feedwatch.hooks.tf_data.facts import load, table
+from feedwatch.hooks.tf_data.facts import table
 from feedwatch.hooks.tf_data.model import join, read_model, works_ahead
 from feedwatch.model.pipeline import TfStage
 
@@ -89,25 +89,6 @@ def test_dropped_stages_are_passed_over_but_not_others():
     user = (TfStage("Range"), TfStage("Map", function="first"), TfStage("Options"), TfStage("Map", function="second"))
     joined = join(user, model(node("ParallelMapV2", busy_ms=10), node("Map", busy_ms=20), node("Range")))
     assert [stage.ms_per_batch for stage, _ in joined] == [0.0, 0.2, None, 0.1]
-
-
-def test_segments_between_decoupling_stages_overlap():
-    user = (TfStage("Range"), TfStage("Map"), TfStage("ParallelMap"), TfStage("Batch"), TfStage("Prefetch"))
-    found = model(
-        node("Prefetch", buffer_size=(2, True)),
-        node("BatchV2", busy_ms=500),
-        node("ParallelMapV2", busy_ms=4000, parallelism=(4, True)),
-        node("Map", busy_ms=2000),
-        node("Range"),
-    )
-    needed = load(join(user, found))
-    assert needed.load_ms == 65.0
-    # serial map 20 ms; parallel map 40 / 4; batch 5: the serial map sets the pace.
-    assert needed.load_ms / needed.lanes == 20.0
-
-
-def test_nothing_timed_means_nothing_known():
-    assert load([(TfStage("Map"), None)]) == (None, None)
 
 
 def test_a_generator_under_a_flat_map_is_one_stage():
