@@ -58,12 +58,6 @@ def test_nothing_swallows_ctrl_c():
 
 # -- step records -----------------------------------------------------------------------------------
 
-# Hooks that have not yet moved to marks. The list only ever gets shorter.
-STILL_MAKE_RECORDS = {
-    "hooks/lightning/steps.py",
-    "hooks/torch/device.py",
-}
-
 
 def names_a_record(text):
     return "StepRecord" in set(names_used(text))
@@ -71,7 +65,7 @@ def names_a_record(text):
 
 def test_no_hook_knows_what_a_step_record_is():
     makers = {name for name, text in SOURCES.items() if room_of(name) == "hooks" and names_a_record(text)}
-    assert makers <= STILL_MAKE_RECORDS
+    assert makers == set()
 
 
 @pytest.mark.parametrize(
