@@ -33,10 +33,6 @@ class Guard:
         self._warned = False
         self._on_failure = on_failure
 
-    @property
-    def failures(self) -> int:
-        return self._failures
-
     def run(self, function: Callable[..., T], *args: Any) -> T | None:
         # No keywords: making an empty dict for them would cost as much as the mark itself.
         if self.off:

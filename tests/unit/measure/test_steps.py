@@ -674,3 +674,23 @@ def test_no_log_whatever_is_in_it_raises_or_gives_a_negative_time(steps, fetches
             assert device or parts + (item.h2d_ns or 0) <= item.wall_ns
         elif isinstance(item, EpochGap):
             assert item.wall_ns >= 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([ENTER, LEAVE]), st.sampled_from([H2D, COMPUTE, FIRST_NAMED]), st.integers(0, 50)),
+        max_size=60,
+    )
+)
+def test_the_parts_of_a_step_add_up_to_its_wall_time_whatever_the_nesting(moves):
+    reader, now_ns = StepReader(), 107
+    marks = [(100, ENTER, INPUT), (now_ns, GOT, None)]
+    for what, category, took_ns in moves:
+        now_ns += took_ns
+        marks.append((now_ns, what, category))
+    marks += [(now_ns, TRAINED, None), (now_ns + 5, EPOCH_END, None)]
+    (record,) = records(reader.read(marks))
+    assert record.wall_ns == now_ns + 5 - 100
+    claimed_ns = record.input_wait_ns + (record.h2d_ns or 0) + (record.compute_ns or 0)
+    assert 7 <= claimed_ns <= record.wall_ns
+    assert claimed_ns + record.other_ns == record.wall_ns
