@@ -7,6 +7,8 @@ import pytest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
+pytest_plugins = ["tests.emulated.plugin"]  # the fixture `emulated`
+
 
 @pytest.fixture(autouse=True)
 def _strict(monkeypatch, request):
