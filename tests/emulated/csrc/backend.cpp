@@ -119,7 +119,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override { delete static_cast<Event*>(event); }
 
-  // As float32 on the CPU does everything, every type works.
+  // Every type, since the CPU computes.
   c10::DeviceCapability getDeviceCapability(c10::Device) const override { return {}; }
 };
 

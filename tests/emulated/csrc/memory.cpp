@@ -150,7 +150,7 @@ class DeviceAllocator final : public c10::DeviceAllocator {
       memory(device).release_cache();
     }
   }
-  // Data move at once, so a block that was freed is never still being read by a stream.
+  // Data move when the call is made, so a block that was freed is never still being read by a stream.
   void recordStream(const c10::DataPtr&, c10::Stream) override {}
 
   DeviceStats getDeviceStats(c10::DeviceIndex device) override {

@@ -1,4 +1,4 @@
-// The operators of the emulated device. Its memory is host memory, so data move at once and every value is right at
+// The operators of the emulated device. Its memory is host memory: data move when the call is made and are right at
 // any time; what takes time is the entry in the stream.
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/CPUFallback.h>
