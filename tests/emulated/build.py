@@ -9,10 +9,12 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -21,6 +23,7 @@ import torch
 
 NAME: Final = "emulated_device"
 OLDEST_TORCH: Final = (2, 13)
+REPOSITORY: Final = Path(__file__).parents[2]
 SOURCES: Final = Path(__file__).parent / "csrc"
 HEADERS: Final = Path(torch.__file__).parent / "include"
 # Optimising saves microseconds per operation and costs half a minute; assertions of torch stay on either way.
@@ -32,12 +35,23 @@ class CannotBuild(RuntimeError):
 
 
 def library() -> ModuleType:
-    missing = what_is_missing()
-    built = _folder() / f"{NAME}.so"
-    if missing and not built.exists():
+    ensure_built()
+    spec = importlib.util.spec_from_file_location(NAME, _folder() / f"{NAME}.so")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def ensure_built() -> None:
+    """Does not load it: a process that has loaded it has an accelerator for good."""
+    if _is_built():
+        return
+    if missing := what_is_missing():
         raise CannotBuild(f"the emulated device cannot be built: {missing}")
-    with _one_at_a_time(_folder().parent):
-        return _load(built) if built.exists() else _compile(_folder())
+    if errors := _errors_of_build(_folder()):
+        raise RuntimeError(f"the emulated device does not compile:\n{errors}")
 
 
 def what_is_missing() -> str | None:
@@ -70,36 +84,38 @@ def _folder() -> Path:
     return Path(sys.prefix, "emulated-device", f"torch-{torch.__version__}-{python}-{state.hexdigest()[:16]}")
 
 
-def _compile(folder: Path) -> ModuleType:
+def _is_built() -> bool:
+    return (_folder() / f"{NAME}.so").exists()
+
+
+@cache
+def _errors_of_build(folder: Path) -> str | None:
+    """Tried once per process, not once per test."""
+    with _one_at_a_time(folder.parent):
+        if _is_built():
+            return None
+        command = [sys.executable, "-m", "tests.emulated.build"]
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    said = [line for line in done.stdout.splitlines() if "error" in line] or done.stderr.splitlines()
+    return "\n".join(said[-10:]) if done.returncode else None
+
+
+def _compile(folder: Path) -> None:
     from torch.utils import cpp_extension
 
-    # A build that is interrupted leaves a folder nobody looks for, and torch's own lock in it with it.
+    # A build that is interrupted leaves a folder nobody looks for, and torch's own lock in it.
     draft = folder.with_name(f"{folder.name}.draft-{os.getpid()}")
     draft.mkdir(parents=True)
     try:
-        with _environment(PATH=_path_with_environment(), MAX_JOBS=os.environ.get("MAX_JOBS", "2")):
-            module = cpp_extension.load(
-                NAME,
-                [str(file) for file in sorted(SOURCES.glob("*.cpp"))],
-                extra_cflags=FLAGS,
-                build_directory=str(draft),
-            )
+        os.environ["PATH"] = _path_with_environment()
+        os.environ.setdefault("MAX_JOBS", "2")  # each takes a gigabyte
+        sources = [str(file) for file in sorted(SOURCES.glob("*.cpp"))]
+        cpp_extension.load(NAME, sources, extra_cflags=FLAGS, build_directory=str(draft), verbose=True)
         for file in draft.glob("*.o"):
             file.unlink()
         draft.rename(folder)
-    except BaseException:
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
-        raise
-    return module
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(NAME, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @contextmanager
@@ -116,15 +132,5 @@ def _path_with_environment() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
-@contextmanager
-def _environment(**changes: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+if __name__ == "__main__":
+    _compile(_folder())

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
@@ -67,9 +67,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     ours = [item for item in session.items if _is_emulated(item)]
+    if ours and not session.config.option.collectonly:
+        _build_outside_the_time_limits()
     alone = all(_is_emulated(item) or item.path.parent == Path(__file__).parent for item in session.items)
     if ours and not alone and REPORTS_TO not in os.environ:
         session.config.pluginmanager.register(_SecondPytest(session.config, ours))
+
+
+def _build_outside_the_time_limits() -> None:
+    """It takes a minute or, on a busy machine, several; what is wrong with it the fixture says."""
+    from tests.emulated.build import ensure_built
+
+    with suppress(RuntimeError):
+        ensure_built()
 
 
 def _is_emulated(item: pytest.Item) -> bool:

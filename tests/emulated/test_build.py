@@ -11,12 +11,22 @@ from tests.emulated import build, plugin
 REPOSITORY = Path(__file__).parents[2]
 
 
-def test_without_a_compiler_one_line_says_so(monkeypatch):
+def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "_folder", lambda: tmp_path / "build")
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(build.CannotBuild) as raised:
-        build.library()
+        build.ensure_built()
     (line,) = str(raised.value).splitlines()
     assert line.startswith("the emulated device cannot be built: no C++ compiler (no-such-compiler) was found")
+
+
+def test_an_error_of_the_compiler_is_shown_and_not_taken_for_a_missing_one(monkeypatch, tmp_path):
+    """`false` is a compiler that always fails."""
+    monkeypatch.setenv("CXX", "false")
+    monkeypatch.setattr(build, "_folder", lambda: tmp_path / "build")
+    with pytest.raises(RuntimeError, match="does not compile") as raised:
+        build.ensure_built()
+    assert not isinstance(raised.value, build.CannotBuild)
 
 
 def test_without_a_compiler_its_tests_skip_and_in_ci_they_fail(monkeypatch):
