@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
 from feedwatch.diagnose.judge import judge
 from feedwatch.diagnose.shares import with_sampled_copies
-from feedwatch.guard import Guard
+from feedwatch.guard import Guard, Retry
+from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import Fetch, Log
 from feedwatch.measure.run_so_far import RunSoFar
 from feedwatch.measure.steps import StepReader
 from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
-from feedwatch.model.steps import Window
+from feedwatch.model.steps import StepKind, Window
 from feedwatch.report.build import Ingredients, OwnCost, build
 from feedwatch.report.json import write_report_file
 from feedwatch.report.load import load_siblings
@@ -23,14 +24,95 @@ from feedwatch.report.markdown import render_markdown
 from feedwatch.report.output import Output
 from feedwatch.report.ranks import merge
 from feedwatch.report.scalars import scalars
+from feedwatch.words import count, ms
 
-# The checksum of an event record is pure Python; a report every 30 s keeps its cost out of sight.
+# A report is about 9 kB in the event file, a point of the curves 0.3 kB. One report every 30 s and a point per second
+# are 2 MB an hour. The tab calls a run silent after three reports that did not come (tab/static/verdict.js).
 REPORT_SECONDS: Final = 30.0
+POINT_SECONDS: Final = 1.0
+# From this age on both become rarer, in proportion to the run's age: 50 MB last for a hundred days.
+STEADY_SECONDS: Final = 3 * 3600.0
+# A verdict that changes is written early, and windows may be shorter than a second. Neither may go on for ever.
+EARLY_REPORTS: Final = 10
+EARLY_REPORT_SECONDS: Final = 120.0
+POINTS_AT_ONCE: Final = 600
+# The curves wait for a slow disk as long as this, and then for the next time: the next report matters more.
+MAX_POINTS_NS: Final = 1_000_000_000
+# One step that takes this much of all measured time is no training step.
+LONGEST_STEP_SHARE: Final = 0.3
+
+
+def seconds_between(every_s: float, age_s: float) -> float:
+    """How long to wait before the next one is written, in a run of that age."""
+    return every_s * max(1.0, age_s / STEADY_SECONDS)
+
+
+class Allowance:
+    """Some at once, then one every so many seconds."""
+
+    def __init__(self, every_s: float, at_once: int) -> None:
+        self._every_s = every_s
+        self._most = self._left = float(at_once)
+        self._seen_s = 0.0
+
+    def take(self, age_s: float) -> bool:
+        earned = max(0.0, age_s - self._seen_s) / seconds_between(self._every_s, age_s)
+        self._left = min(self._most, self._left + earned)
+        self._seen_s = age_s
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+class Place:
+    """Somewhere to write, and what could not be written there."""
+
+    def __init__(self, part: str, clock: Clock) -> None:
+        self.retry = Retry(f"writing {part}", clock.now_ns)
+        self.lost_points = 0
+        self.lost_reports = 0
+
+    def note(self) -> str | None:
+        lost = [(self.lost_points, "point"), (self.lost_reports, "report")]
+        said = " and ".join(count(number, noun) for number, noun in lost if number)
+        because = self.retry.because or "the disk is slow"
+        return f"{self.retry.part} failed for {said} ({because})" if said else None
+
+
+class Point(NamedTuple):
+    """One window on the curves."""
+
+    step: int
+    values: dict[str, float]
+    ended_s: float
+
+
+class Writing(NamedTuple):
+    """What every output is given."""
+
+    step: int
+    now_s: float
+    points: list[Point]
+    advice: str | None
+    report: Report | None
+
+
+class Fresh(NamedTuple):
+    """A window that was folded and is not written yet."""
+
+    window: Window | None
+    ended_s: float
 
 
 class Digest:
     def __init__(
-        self, outputs: Sequence[Output], directory: Path | None, reader: StepReader, windows: WindowCutter
+        self,
+        outputs: Sequence[Output],
+        directory: Path | None,
+        reader: StepReader,
+        windows: WindowCutter,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.status = Status.RUNNING
         self.latest: Report | None = None
@@ -39,46 +121,117 @@ class Digest:
         self.reader = reader
         self.windows = windows
         self._so_far = RunSoFar()
+        self._longest_step_ns = 0
+        self._fresh: list[Fresh] = []
         self._directory = directory
-        self._outputs = [(output, Guard(f"writing to {type(output).__name__}")) for output in outputs]
-        self._file_guard = Guard("writing report.json")
-        self._reported_s = 0.0
+        self._outputs = [(output, Place(f"to {type(output).__name__}", clock)) for output in outputs]
+        self._file = Place("report.json", clock)
+        self._ranks_guard = Guard("reading the other ranks' reports")
+        # The monotonic clock decides what is due: the wall clock may be set back by an hour.
+        self._clock = clock
+        self._began_ns = clock.now_ns()
+        self._reported_s = 0.0  # the run's age at the last report
+        self._ended = False
         self._written_bound: str | None = None
+        self._early_reports = Allowance(EARLY_REPORT_SECONDS, EARLY_REPORTS)
+        self._points = Allowance(POINT_SECONDS, POINTS_AT_ONCE)
 
     # -- marks to windows ------------------------------------------------------------------------
 
     def pieces(self, log: Log, rows: Iterable[Fetch]) -> Iterator[Piece]:
-        """The windows that these marks complete."""
+        """The windows that these marks complete. The last one takes what is left over: what stays behind here would be
+        lost if the process were killed now.
+        """
+        held: Piece | None = None
         for item in self.reader.read(log.marks, rows):
             if self.windows.add(item):
-                yield from self._cut(log)
+                if held is not None:
+                    yield held
+                held = self._cut(log)
         if self.windows.full_enough():
-            yield from self._cut(log)
+            rest = self._cut(log)
+            if held is not None:
+                yield held
+            held = rest
+        elif held is not None:
+            held = _joined(held, self._cut(log))
+        if held is not None:
+            yield held
 
     def last_piece(self, log: Log) -> Piece:
         """The rest of the run. It may hold no step: the last report is written all the same."""
         for item in self.reader.finish():
             self.windows.add(item)
-        rest = list(self._cut(log))
-        return rest[0] if rest else Piece([], [], log.ended_s, log.ended_ns, self.reader.dropped)
+        return self._cut(log) or Piece([], [], log.ended_s, log.ended_ns, self.reader.dropped)
 
-    def _cut(self, log: Log) -> Iterator[Piece]:
-        piece = self.windows.cut(log.ended_s, log.ended_ns, self.reader.dropped)
-        if piece is not None:
-            yield piece
+    def _cut(self, log: Log) -> Piece | None:
+        return self.windows.cut(log.ended_s, log.ended_ns, self.reader.dropped)
+
+    def take(self, piece: Piece) -> None:
+        """Fold one window. Nothing is written before `write`."""
+        window = self._so_far.add(piece)
+        if window is not None and window.trusted:
+            steady = (record.wall_ns for record in piece.records if record.kind is StepKind.STEADY)
+            self._longest_step_ns = max(self._longest_step_ns, max(steady, default=0))
+        self._fresh.append(Fresh(window, piece.ended_s))
 
     # -- windows to reports ----------------------------------------------------------------------
 
-    def take(self, piece: Piece, facts: Facts, dropped_windows: int) -> None:
-        folded = self._so_far.add(piece)
-        window = None if folded is None else with_sampled_copies(folded, facts)
-        report = self._report(facts, dropped_windows, piece.ended_s)
-        self.latest = report
-        self._write(report, window, piece)
+    def write(self, facts: Facts, dropped_windows: int) -> None:
+        """The windows since the last time, and a report where one is due."""
+        fresh, self._fresh = self._fresh, []
+        age_s = (self._clock.now_ns() - self._began_ns) / 1e9
+        overdue = age_s - self._reported_s >= seconds_between(REPORT_SECONDS, age_s)
+        ending = self.status is not Status.RUNNING
+        if self._ended or not (fresh or overdue or ending):
+            return
+        now_s = fresh[-1].ended_s if fresh else self._clock.wall_s()
+        report = self.latest = self._report(facts, dropped_windows, now_s)
+        changed = report.verdict.bound.value != self._written_bound
+        due = ending or overdue or (changed and self._early_reports.take(age_s))
+        if due:
+            self._reported_s, self._written_bound = age_s, report.verdict.bound.value
+            # report.json comes first: a disk that stalls in the event file must not cost the last report.
+            self._write_file(report)
+        points = [
+            Point(window.last_step, scalars(with_sampled_copies(window, facts), report.self_cost), ended_s)
+            for window, ended_s in fresh
+            if window is not None and self._points.take(age_s)
+        ]
+        writing = Writing(
+            step=report.series.step[-1] if report.series.step else 0,
+            now_s=now_s,
+            points=points,
+            advice=render_markdown(report) if ending or (due and changed) else None,
+            report=self._beside_other_ranks(report) if due else None,
+        )
+        for output, place in self._outputs:
+            self._write_to(output, place, writing)
+        self._ended = ending
 
-    def close(self) -> None:
-        for output, guard in self._outputs:
-            guard.run(output.close)
+    def _write_file(self, report: Report) -> None:
+        if self._directory is None:
+            return
+        if self.status is not Status.RUNNING:
+            self._file.retry.at_once()
+        self._file.lost_reports += not self._file.retry.attempt(write_report_file, self._directory, report)
+
+    def _write_to(self, output: Output, place: Place, writing: Writing) -> None:
+        attempt, step, now_s = place.retry.attempt, writing.step, writing.now_s
+        if self.status is not Status.RUNNING:
+            place.retry.at_once()
+        until_ns = self._clock.now_ns() + MAX_POINTS_NS
+        for point in writing.points:
+            in_time = self._clock.now_ns() < until_ns
+            place.lost_points += not (in_time and attempt(output.scalars, *point))
+        if writing.advice is not None:
+            attempt(output.advice, step, writing.advice, now_s)
+        if writing.report is not None:
+            place.lost_reports += not attempt(output.report, step, writing.report, now_s)
+        attempt(output.flush)
+        if self.status is not Status.RUNNING:
+            place.retry.at_once()
+            attempt(output.close)
 
     def _report(self, facts: Facts, dropped_windows: int, now_s: float) -> Report:
         measured = self._so_far.run()
@@ -98,30 +251,29 @@ class Digest:
                     ns_per_step=self.own_ns_per_step,
                     sink_cpu_ns=self.own_cpu_ns,
                     dropped_windows=dropped_windows,
+                    notes=tuple(self._notes(run)),
                 ),
                 now_s=now_s,
             )
         )
 
-    def _write(self, report: Report, window: Window | None, piece: Piece) -> None:
-        step = report.series.step[-1] if report.series.step else 0
-        ending = report.status is not Status.RUNNING
-        changed = report.verdict.bound.value != self._written_bound
-        due = ending or changed or piece.ended_s - self._reported_s >= REPORT_SECONDS or bool(piece.epochs)
-        shown = self._beside_other_ranks(report) if due else report
-        for output, guard in self._outputs:
-            if window is not None:
-                guard.run(output.scalars, window.last_step, scalars(window, report.self_cost), piece.ended_s)
-            if ending or changed:
-                guard.run(output.advice, step, render_markdown(report), piece.ended_s)
-            if due:
-                guard.run(output.report, step, shown, piece.ended_s)
-            guard.run(output.flush)
-        if self._directory is not None and due:
-            self._file_guard.run(write_report_file, self._directory, report)
-        if due:
-            self._reported_s = piece.ended_s
-            self._written_bound = report.verdict.bound.value
+    def _notes(self, run: Window | None) -> Iterator[str]:
+        """What is wrong with the figures or was not written. These notes hold numbers that grow, so each report has
+        its own.
+        """
+        distrusted = self._so_far.counts.distrusted
+        if distrusted:
+            yield f"{count(distrusted, 'step')} left out: the machine slept, or its clock was set, while they ran"
+        longest_ns = self._longest_step_ns
+        if run is not None and run.steps > 1 and longest_ns > LONGEST_STEP_SHARE * run.wall_ns:
+            yield (
+                f"one step took {ms(longest_ns / 1e6)} of the {ms(run.wall_ns / 1e6)} measured: "
+                "the process stood still, or the clock jumped"
+            )
+        for place in (self._file, *(place for _, place in self._outputs)):
+            note = place.note()
+            if note is not None:
+                yield note
 
     def _beside_other_ranks(self, report: Report) -> Report:
         """The tab reads event files, and only the first rank writes one: it looks at the others' report files.
@@ -130,5 +282,13 @@ class Digest:
         """
         if self._directory is None or report.run.world_size < 2 or not self._outputs:
             return report
-        siblings = self._file_guard.run(load_siblings, self._directory, report)
+        siblings = self._ranks_guard.run(load_siblings, self._directory, report)
         return merge([report, *siblings]) if siblings else report
+
+
+def _joined(window: Piece, rest: Piece | None) -> Piece:
+    if rest is None:
+        return window
+    return rest._replace(
+        records=window.records + rest.records, gaps=window.gaps + rest.gaps, epochs=window.epochs + rest.epochs
+    )

@@ -21,8 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from feedwatch.digest import Digest
-from feedwatch.guard import Guard, warn_once
+from feedwatch.digest import REPORT_SECONDS, Digest
+from feedwatch.guard import Guard, tame, warn_once
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import Fetch, Log
 from feedwatch.measure.recorder import StepRecorder
@@ -41,6 +41,10 @@ FactPatch = Mapping[str, Any]
 # What a person who asks for the report after the end is willing to wait on a machine that is busy.
 ASKED_SECONDS: Final = 10.0
 
+# A note is a sentence; a text of a library that goes into one may be a file. A report has to stay readable.
+MAX_NOTE: Final = 600
+MAX_NOTES: Final = 64
+
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
@@ -57,12 +61,15 @@ class Session:
         self._closed = False
         self._lost_logs = 0
         self._last_log: Log | None = None
+        self._status = Status.RUNNING  # of the end, once it has come
         self.ends: Callable[[Status], None] | None = None  # how the hook ends a run whose script is ending
         # Fetches that a graph stamped since the last time; asked for on the sink's thread.
         self.stamped_fetches: Callable[[], Iterable[Fetch]] = tuple
         self._stamps_guard = Guard("the source of fetches", self.note)
         self._machine = Machine(facts.run, self.note, clock)
-        self._sink: Sink[Log | Piece] = Sink(self._take, Guard("the report writer", self.note))
+        self._sink: Sink[Log | Piece] = Sink(
+            self._take, Guard("the report writer", self.note), self._settle, idle_seconds=REPORT_SECONDS
+        )
         # Until every hook hands over marks: records made by a hook.
         self.recorder = StepRecorder(clock, self._sink.put, window_seconds, warmup_steps)
         known = Guard("the machine's figures", self.note).run(self._machine.start)
@@ -84,7 +91,7 @@ class Session:
         """`outputs`: TensorBoard writers; `directory`: where report.json goes (None: nowhere)."""
         started = replace(run, started_s=run.started_s or clock.wall_s())
         windows = WindowCutter(settings.window_seconds, settings.warmup_steps)
-        digest = Digest(outputs, directory, reader or StepReader(), windows)
+        digest = Digest(outputs, directory, reader or StepReader(), windows, clock)
         return cls(Facts(run=started), digest, clock, settings.window_seconds, settings.warmup_steps)
 
     # -- facts: from any thread ------------------------------------------------------------------
@@ -111,9 +118,10 @@ class Session:
 
     def note(self, text: str) -> None:
         """What was not measured and why; shown in the report, once."""
+        line = tame(text, MAX_NOTE)
         with self._lock:
-            if text not in self._facts.notes:
-                self._facts = replace(self._facts, notes=(*self._facts.notes, text))
+            if line not in self._facts.notes and len(self._facts.notes) < MAX_NOTES:
+                self._facts = replace(self._facts, notes=(*self._facts.notes, line))
 
     def warn(self, text: str) -> None:
         """A note that is also worth one warning on the console."""
@@ -145,24 +153,33 @@ class Session:
         return self._closed
 
     @property
+    def latest(self) -> Report | None:
+        """The latest report so far. Never waits: this is what a hook may ask for while it closes a run."""
+        return self._digest.latest
+
+    @property
     def report(self) -> Report | None:
         """The latest report, complete after close."""
         if self._closed:
             # Training did not wait for a slow disk; whoever asks for the last report by name does.
             self._sink.close(ASKED_SECONDS)
-        return self._digest.latest
+        return self.latest
 
     def close(self, status: Status = Status.INTERRUPTED, seconds: float = CLOSE_SECONDS) -> None:
         """Idempotent. The last report is written by the sink's thread, within the deadline."""
         if self._closed:
             return
         self._machine.ending()
-        self._digest.status = status
+        self._status = status
         # The sink's thread knows the end by this log.
         self._last_log = Log([], self._clock.wall_s(), self._clock.now_ns())
         self.recorder.hand_over()
         self._sink.put(self._last_log)
         self._closed = True  # not earlier: a signal handler may raise anywhere above, and whoever closes tries again
+        self.wait(seconds)
+
+    def wait(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Until the last report is written. Ctrl-C may end this; the end of the process then waits once more."""
         if not self._sink.close(seconds):
             self.warn("the last report was not written in time: the disk is slow")
         self._machine.stop()
@@ -172,27 +189,26 @@ class Session:
     # -- the sink's thread -----------------------------------------------------------------------
 
     def _take(self, log: Log | Piece) -> None:
+        """Nothing here waits for a disk: what was taken is written in `_settle`."""
         began_ns = time.thread_time_ns()
-        if isinstance(log, Piece):
-            self._read_facts([log])
-            self._digest.take(log, self._facts, self._sink.dropped)
-            self._digest.own_cpu_ns += time.thread_time_ns() - began_ns
-            return
+        pieces = [log] if isinstance(log, Piece) else self._read(log)
+        self._read_facts(pieces)
+        for piece in pieces:
+            self._digest.take(piece)
+        self._spent_since(began_ns)
+
+    def _read(self, log: Log) -> list[Piece]:
+        last = log is self._last_log
+        if last:  # whatever fails below, the last report is written
+            self._digest.status = self._status
         if self._sink.dropped != self._lost_logs:
             self._lost_logs = self._sink.dropped
             self._digest.reader.lost()
         rows = self._stamps_guard.run(self.stamped_fetches) or ()
         pieces = list(self._digest.pieces(log, rows))
-        last = log is self._last_log
         if last:
             pieces.append(self._digest.last_piece(log))
-        self._read_facts(pieces)
-        for piece in pieces:
-            self._digest.take(piece, self._facts, self._sink.dropped)
-        if last:
-            self._digest.close()
-        elif not self._closed:  # what is done after the last step takes nothing from any
-            self._digest.own_cpu_ns += time.thread_time_ns() - began_ns
+        return pieces
 
     def _read_facts(self, pieces: Sequence[Piece]) -> None:
         self._machine.paused |= any(piece.gaps for piece in pieces)
@@ -201,10 +217,22 @@ class Session:
             if patch:
                 self.update(**patch)
 
+    def _settle(self) -> None:
+        began_ns = time.thread_time_ns()
+        self._digest.write(self._facts, self._sink.dropped)
+        self._spent_since(began_ns)
+
+    def _spent_since(self, began_ns: int) -> None:
+        if not self._closed:  # what is done after the last step takes nothing from any
+            self._digest.own_cpu_ns += time.thread_time_ns() - began_ns
+
 
 @atexit.register
 def _close_at_exit() -> None:
     """A script that ends without an end hook still gets its report: after an error that nobody caught, or sys.exit."""
     failed = isinstance(getattr(sys, "last_value", None), Exception)
     for session in list(_open_sessions):
-        (session.ends or session.close)(Status.FAILED if failed else Status.INTERRUPTED)
+        if session.closed:
+            session.wait()
+        else:
+            (session.ends or session.close)(Status.FAILED if failed else Status.INTERRUPTED)

@@ -1,4 +1,9 @@
-"""A bounded queue with one worker thread. Putting never waits; when it is full the oldest item goes, and is counted."""
+"""A bounded queue with one worker thread. Putting never waits; when it is full the oldest item goes, and is counted.
+
+The thread takes all items that wait, and then settles: what is slow (writing files) is done once for all of them, so
+that a thread which was held up by a disk catches up with one write. While nothing comes it settles now and then, so
+that a reader of the files sees that the process is alive.
+"""
 
 import os
 import threading
@@ -20,8 +25,17 @@ JOIN_SECONDS: Final = 1.0
 
 
 class Sink(Generic[Item]):
-    def __init__(self, consume: Callable[[Item], None], guard: Guard, capacity: int = QUEUE_WINDOWS) -> None:
+    def __init__(
+        self,
+        consume: Callable[[Item], None],
+        guard: Guard,
+        settle: Callable[[], None] = lambda: None,
+        idle_seconds: float | None = None,
+        capacity: int = QUEUE_WINDOWS,
+    ) -> None:
         self._consume = consume
+        self._settle = settle
+        self._idle_seconds = idle_seconds
         self._guard = guard
         self._queue: deque[Item] = deque(maxlen=capacity)
         self._wake = threading.Event()
@@ -67,10 +81,14 @@ class Sink(Generic[Item]):
 
     def _consume_until_closed(self) -> None:
         while True:
-            self._wake.wait()
+            if not self._wake.wait(self._idle_seconds):
+                self._guard.run(self._settle)
+                continue
             self._wake.clear()
             closing = self._closing
             while self._queue:
-                self._guard.run(self._consume, self._queue.popleft())
+                for _ in range(len(self._queue)):
+                    self._guard.run(self._consume, self._queue.popleft())
+                self._guard.run(self._settle)
             if closing:
                 return

@@ -61,6 +61,33 @@ def test_after_close_items_are_ignored():
     assert seen == [1]
 
 
+def test_what_has_waited_is_settled_once():
+    """A disk that held the thread up is asked once for all that came meanwhile."""
+    release, seen = threading.Event(), []
+
+    def settle():
+        release.wait(10)
+        seen.append("settled")
+
+    sink = Sink(seen.append, Guard("test"), settle)
+    sink.put(0)
+    time.sleep(0.1)
+    for item in range(1, 5):
+        sink.put(item)
+    release.set()
+    assert sink.close(10)
+    assert seen == [0, "settled", 1, 2, 3, 4, "settled"]
+
+
+def test_a_thread_to_which_nothing_comes_settles_now_and_then():
+    settled = []
+    sink = Sink(lambda _: None, Guard("test"), lambda: settled.append(1), idle_seconds=0.05)
+    sink.put(1)
+    time.sleep(0.5)
+    assert sink.close()
+    assert len(settled) >= 4
+
+
 @pytest.mark.lenient
 def test_a_failing_consumer_does_not_end_the_thread():
     seen = []

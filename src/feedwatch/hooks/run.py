@@ -188,7 +188,7 @@ class WatchedRun:
             except BaseException:
                 self.session.close(status)
                 raise
-        report = self.session.report if self.on_closed or self.settings.console else None
+        report = self.session.latest if self.on_closed or self.settings.console else None
         if report is not None and report.run.rank == 0:
             for told in self.on_closed:
                 Guard("the end of the run").run(told, report)

@@ -32,6 +32,7 @@ class OwnCost:
     sink_cpu_ns: int  # on the sink's thread; at worst the training thread waited all that time for Python's lock
     dropped_windows: int
     profiler_windows: int = 0
+    notes: tuple[str, ...] = ()  # what the writer of the report has to say about its own work
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def _own(parts: Ingredients) -> SelfSection:
         if run is not None and run.wall_ns > 0:
             ratio = (own.ns_per_step * run.steps + own.sink_cpu_ns) / run.wall_ns
     windows = parts.case.facts.transfers.windows if parts.case.facts.transfers else own.profiler_windows
-    notes = tuple(dict.fromkeys(chain(parts.case.facts.notes, _unknown(parts.case.facts))))
+    notes = tuple(dict.fromkeys(chain(parts.case.facts.notes, _unknown(parts.case.facts), own.notes)))
     return SelfSection(ratio, us_per_step, windows, own.dropped_windows, notes)
 
 

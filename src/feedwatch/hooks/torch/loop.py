@@ -65,7 +65,7 @@ class FeedWatch:
             if status is Status.FINISHED:
                 self._end_left_epoch()
             self._run.close(status)
-        return self.report
+        return None if self._run is None else self._run.session.latest
 
     def __enter__(self) -> "FeedWatch":  # noqa: PYI034 -- typing.Self came with Python 3.11
         return self
