@@ -178,6 +178,19 @@ def test_ranks_in_one_directory_are_grouped_and_set_side_by_side(tmp_path, reade
     assert ranks["lines"][0]["run"] == "ddp/rank2"
 
 
+def test_one_hostile_rank_costs_its_siblings_nothing(tmp_path, reader):
+    for number in range(3):
+        write_report(tmp_path / f"ddp/rank{number}", reports.rank(number))
+    hostile = reports.rank(3)
+    hostile["run"] |= {"started": 10**400, "rank": [3]}
+    write_report(tmp_path / "ddp/rank3", hostile)
+    client = client_of(tmp_path, reader)
+    assert len(wait_for_runs(client, 4)) == 4
+    for number in range(4):
+        assert client.get(f"{BASE}/report?run=ddp/rank{number}").status_code == 200
+    assert client.get(BASE + "/report?run=ddp/rank0").get_json()["report"]["ranks"]["count"] == 3
+
+
 def test_two_hundred_runs_open_in_less_than_a_second(tmp_path, reader):
     for number in range(200):
         write_report(tmp_path / f"sweep/{number:03}", reports.workers2(number))

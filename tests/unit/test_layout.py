@@ -93,6 +93,7 @@ IMPURE = {
     "cli": "prints, reads and writes files",
     "demo": "a user's script",
     "digest.py": "writes the reports of a run",
+    "files.py": "opens files",
     "guard.py": "reads the environment, warns",
     "hooks": "lives in other people's frameworks",
     "measure": "reads the clock",

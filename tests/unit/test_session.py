@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from feedwatch.model.report import Status
 from feedwatch.model.verdict import Bound
 from feedwatch.report.load import load_run
 from feedwatch.report.tensorboard import own_run
-from feedwatch.session import Session
+from feedwatch.session import MAX_NOTE, MAX_NOTES, Session
 from feedwatch.settings import Settings
 from tests.fakes.clock import FakeClock
 from tests.fakes.marks import Marker
@@ -170,9 +171,56 @@ def test_notes_appear_once(tmp_path, clock):
     assert session.report.self_cost.notes.count("copies: no GPU here") == 1
 
 
+def test_notes_hold_no_path_and_are_bounded_in_length_and_number(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    session.note("cannot read /home/alice/project/x.py: " + "a" * 10_000_000)
+    for number in range(1000):
+        session.note(f"note {number}")
+    session.close(Status.FINISHED)
+    notes = session.report.self_cost.notes
+    assert notes[0].startswith("cannot read x.py: aaa")
+    assert len(notes[0]) <= MAX_NOTE
+    assert len(notes) <= MAX_NOTES + 8
+
+
+class Stalled:
+    """An output whose disk does not answer for a while."""
+
+    def __init__(self):
+        self.answers = threading.Event()
+
+    def wait(self, *_):
+        self.answers.wait(30)
+
+    scalars = advice = report = flush = close = wait
+
+
+def test_a_disk_that_stalls_holds_up_neither_close_nor_the_latest_report(tmp_path, clock):
+    output = Stalled()
+    session = Session.open(run_facts(), Settings(), [output], tmp_path, clock, reader=StepReader())
+    feed(session, clock, steps=400)
+    began = time.perf_counter()
+    with pytest.warns(FeedwatchWarning, match="was not written in time"):
+        session.close(Status.FINISHED, 0.3)
+    assert session.latest is not None
+    assert time.perf_counter() - began < 1.5
+    output.answers.set()
+    assert session.report.status is Status.FINISHED  # whoever asks by name waits
+
+
+def test_report_json_is_written_before_an_output_that_stalls(tmp_path, clock):
+    output = Stalled()
+    session = Session.open(run_facts(), Settings(), [output], tmp_path, clock, reader=StepReader())
+    session.hand_over(Marker(clock).take_log())
+    with pytest.warns(FeedwatchWarning, match="was not written in time"):
+        session.close(Status.FINISHED, 0.5)
+    assert load_run(tmp_path).status is Status.FINISHED
+    output.answers.set()
+
+
 def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
     from feedwatch.report.json import write_report_file
-    from feedwatch.report.load import _from_event_files
+    from feedwatch.report.load import Budget, _from_event_files
     from tests.fakes.reports import report
 
     write_report_file(
@@ -183,7 +231,7 @@ def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
     )
     feed(session, clock, wall_ms=20, wait_ms=0.2, compute_ms=19)
     session.close(Status.FINISHED)
-    snapshot = _from_event_files(tmp_path)
+    snapshot = _from_event_files(tmp_path, Budget())
     assert snapshot.ranks.count == 2
     assert snapshot.ranks.slowest.rank == 1
     assert snapshot.findings[0].code == "FW501"
@@ -193,7 +241,7 @@ def test_the_first_ranks_snapshot_shows_the_other_ranks_files(tmp_path, clock):
 SCRIPT = """
 import sys
 from pathlib import Path
-from feedwatch.session import Session
+from feedwatch.session import MAX_NOTE, MAX_NOTES, Session
 from feedwatch.settings import Settings
 from feedwatch.measure.steps import StepReader
 from tests.fakes.marks import Marker

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from feedwatch.errors import FeedwatchError
+from feedwatch.files import replace_file
 
 
 def add_parser(subparsers: Any) -> None:
@@ -38,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, text: str) -> None:
+    # A link may have been planted in a shared directory, and renaming a file over /dev/stdout would be worse.
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise FeedwatchError(f"cannot write {path}: it is a link or no file")
     try:
-        path.write_text(text, encoding="utf-8")
+        replace_file(path, text.encode())
     except OSError as error:
         raise FeedwatchError(f"cannot write {path}: {error.strerror}") from None

@@ -5,9 +5,7 @@ Reading validates: every field is checked against the type that the report's own
 
 import json
 import math
-import os
 import types
-from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
@@ -15,10 +13,16 @@ from pathlib import Path
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from feedwatch.errors import ReportError
+from feedwatch.files import replace_file
 from feedwatch.model.report import SCHEMA, Report
 
 REPORT_FILE: Final = "report.json"
 RANK_FILES: Final = "report.rank*.json"
+
+# No quantity of ours is larger. A number beyond it cannot be calculated with and comes from a damaged or hostile file.
+MAX_NUMBER: Final = 1e18
+# A name, a path in the user's code, a fix of some lines: far shorter. Longer texts are cut off when they are written.
+MAX_TEXT: Final = 20_000
 
 # "self" is no name for a Python field.
 _JSON_NAMES: Final = {"self_cost": "self"}
@@ -65,15 +69,7 @@ def report_file_name(rank: int) -> str:
 def write_report_file(directory: Path, report: Report) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / report_file_name(report.run.rank)
-    # A reader finds the old file or the new one, never a part of one, also after the process was killed.
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(dumps(report), encoding="utf-8")
-        draft.replace(path)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    replace_file(path, dumps(report).encode())
     return path
 
 
@@ -92,7 +88,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_encode(item) for item in value]
     if isinstance(value, str):
-        return clean(value)
+        return clean(value[:MAX_TEXT])
     if isinstance(value, float):
         # NaN and infinity are no JSON, and no measurement either.
         return value if math.isfinite(value) else None
@@ -152,6 +148,8 @@ def _decode_plain(expected: Any, value: Any, where: str) -> Any:
             return expected(value)
         except ValueError:
             raise ReportError(f"{where} is {str(value)[:40]!r}, which this feedwatch does not know") from None
+    if isinstance(value, (int, float)) and not abs(value) <= MAX_NUMBER:  # NaN is not, either
+        raise ReportError(f"{where} is not a number that can be")
     if expected is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if expected is str and isinstance(value, str):

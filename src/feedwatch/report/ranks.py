@@ -19,11 +19,13 @@ MAX_LINES: Final = 16
 
 
 def merge(reports: Sequence[Report]) -> Report:
-    """The report of the rank that waits longest, with a section about all ranks. One rank alone stays as it is."""
+    """The report of the rank that waits longest, with a section about all ranks. One rank alone stays as it is, and so
+    does a report that holds the others already.
+    """
     if not reports:
         raise ReportError("no report to read")
     newest = _newest_run(reports)
-    if len(newest) == 1 and newest[0].run.world_size <= 1:
+    if len(newest) == 1 and (newest[0].run.world_size <= 1 or newest[0].ranks is not None):
         return newest[0]
     ordered = sorted(newest, key=_wait_ms, reverse=True)
     leader = ordered[0] if ordered[0].verdict.bound is Bound.INPUT else _first_rank(newest)

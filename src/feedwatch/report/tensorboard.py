@@ -10,10 +10,10 @@ import socket
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import (
@@ -27,7 +27,8 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from feedwatch.model.report import Report
+from feedwatch.files import create, write_all
+from feedwatch.model.report import Report, Status
 from feedwatch.report.json import dumps
 from feedwatch.report.scalars import DESCRIPTIONS
 
@@ -35,8 +36,14 @@ PLUGIN: Final = "feedwatch"
 REPORT_TAG: Final = "feedwatch/report"
 ADVICE_TAG: Final = "feedwatch/advice"
 
-# The largest record we ever write is a compressed report. TensorBoard's own images stay below this too.
+# No record is larger, TensorBoard's own images included. A larger length is damage.
 MAX_RECORD_BYTES: Final = 256 << 20
+# The largest record of ours is a compressed report.
+MAX_REPORT_RECORD_BYTES: Final = 8 << 20
+# Every event has a time, which takes nine bytes. A file of zeros would be a billion records of no length.
+MIN_RECORD_BYTES: Final = 9
+# Of one run. digest.py writes more and more rarely, so that only a run of months gets here.
+MAX_RUN_BYTES: Final = 50_000_000
 
 WriteSummary = Callable[[int, Summary, float], None]
 
@@ -57,6 +64,7 @@ class SummaryOutput:
         self._flush = flush
         self._close = close
         self._described: set[str] = set()
+        self._bytes = 0
 
     def scalars(self, step: int, values: Mapping[str, float], wall_s: float) -> None:
         """One Event with all values: one call per scalar would cost ten times as much."""
@@ -66,14 +74,20 @@ class SummaryOutput:
             if tag not in self._described:
                 # Readers keep the first metadata of a tag. Repeating it would only make the file larger.
                 entry.metadata.CopyFrom(_scalar_metadata(tag))
-        self._write(step, summary, wall_s)
+        self._put(step, summary, wall_s)
         self._described.update(values)
 
     def advice(self, step: int, markdown: str, wall_s: float) -> None:
-        self._write(step, text_summary(ADVICE_TAG, markdown), wall_s)
+        self._put(step, text_summary(ADVICE_TAG, markdown), wall_s)
 
     def report(self, step: int, report: Report, wall_s: float) -> None:
-        self._write(step, report_summary(dumps(report)), wall_s)
+        self._put(step, report_summary(dumps(report)), wall_s, last=report.status is not Status.RUNNING)
+
+    def _put(self, step: int, summary: Summary, wall_s: float, *, last: bool = False) -> None:
+        size_bytes = summary.ByteSize()
+        if last or self._bytes + size_bytes <= MAX_RUN_BYTES:
+            self._write(step, summary, wall_s)
+            self._bytes += size_bytes
 
     def flush(self) -> None:
         if self._flush is not None:
@@ -122,25 +136,29 @@ class EventFile:
         self._directory = directory
         self._file: _WholeRecords | None = None
         self._records: Any = None
+        self._versioned = False
         self.path: Path | None = None
 
     def write(self, step: int, summary: Summary, wall_s: float) -> None:
         if self._records is None:
-            self._open(wall_s)
+            self._open()
+        if not self._versioned:  # first in the file, also where the disk was full when it was made
+            self._append(Event(wall_time=wall_s, file_version="brain.Event:2"))
+            self._versioned = True
         self._append(Event(step=step, wall_time=wall_s, summary=summary))
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = self._records = None
+            self._versioned = False
 
-    def _open(self, wall_s: float) -> None:
+    def _open(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_serial)}"
         self.path = self._directory / name
         self._file = _WholeRecords(self.path)
         self._records = RecordWriter(self._file)
-        self._append(Event(wall_time=wall_s, file_version="brain.Event:2"))
 
     def _append(self, event: Event) -> None:
         self._records.write(event.SerializeToString())
@@ -153,18 +171,13 @@ class _WholeRecords:
     """
 
     def __init__(self, path: Path) -> None:
-        # O_EXCL, so that an old file is never appended to. Unbuffered, so that what was written survives kill -9.
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        # Unbuffered, so that what was written survives kill -9.
+        self._fd = create(path)
         self._good_bytes = 0
 
     def write(self, data: bytes) -> int:
-        rest = memoryview(data)
         try:
-            while rest:
-                written = os.write(self._fd, rest)
-                if not written:
-                    raise OSError("the file takes no more bytes")
-                rest = rest[written:]
+            write_all(self._fd, data)
         except OSError:
             os.ftruncate(self._fd, self._good_bytes)
             os.lseek(self._fd, self._good_bytes, os.SEEK_SET)
@@ -179,28 +192,27 @@ class _WholeRecords:
         os.close(self._fd)
 
 
-def read_records(path: Path) -> Iterator[bytes]:
+def read_records(file: BinaryIO) -> Iterator[bytes]:
     """The records of an event file up to the first broken one, without holding the file in memory.
 
     Checksums are not verified, because that costs 0.2 µs per byte in pure Python: a torn tail shows by its length.
     """
-    with path.open("rb") as file:
-        while True:
-            header = file.read(12)
-            if len(header) < 12:
-                return
-            (length,) = struct.unpack("<Q", header[:8])
-            if length > MAX_RECORD_BYTES:
-                return
-            data = file.read(length)
-            if len(data) < length or len(file.read(4)) < 4:
-                return
-            yield data
+    while len(header := file.read(12)) == 12:
+        (length,) = struct.unpack("<Q", header[:8])
+        if not MIN_RECORD_BYTES <= length <= MAX_RECORD_BYTES:
+            return
+        if length > MAX_REPORT_RECORD_BYTES:
+            file.seek(length + 4, os.SEEK_CUR)  # the user's images
+            continue
+        data = file.read(length)
+        if len(data) < length or len(file.read(4)) < 4:
+            return
+        yield data
 
 
-def snapshots(path: Path) -> Iterator[bytes]:
-    """The reports in an event file, still compressed, the oldest first."""
-    for record in read_records(path):
+def snapshots(records: Iterable[bytes]) -> Iterator[bytes]:
+    """The reports among the records of an event file, still compressed, the oldest first."""
+    for record in records:
         if REPORT_TAG.encode() not in record:
             continue
         try:

@@ -5,18 +5,16 @@ a sentence, not an exception.
 """
 
 import json
-import math
 import zlib
 from typing import Any, Final
 
 from feedwatch.model.report import SCHEMA
 from feedwatch.report.html import overview
+from feedwatch.report.json import MAX_NUMBER, MAX_TEXT
+from feedwatch.report.load import MAX_REPORT_BYTES
 
-# A report with its 400 points and a thousand stages stays below 300 KB.
-MAX_REPORT_BYTES: Final = 4 << 20
 MAX_DEPTH: Final = 12
 MAX_ITEMS: Final = 1000
-MAX_TEXT: Final = 20_000
 # About 1 KB each. Whole reports are not kept: opening one costs 2 ms, keeping two hundred would cost 20 MB.
 MAX_ROWS: Final = 5000
 
@@ -63,11 +61,11 @@ def _other_schema(value: dict[str, Any]) -> str:
 
 
 def tidy(value: Any, depth: int = 0) -> Any:
-    """The value, bounded in depth, length and text. NaN becomes unknown."""
+    """The value, bounded in depth, length, text and number. What is no number that can be becomes unknown."""
     if isinstance(value, str):
         return value[:MAX_TEXT]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, int | float):
+        return value if abs(value) <= MAX_NUMBER else None  # NaN is not, either
     if depth >= MAX_DEPTH and isinstance(value, dict | list):
         return None
     if isinstance(value, list):

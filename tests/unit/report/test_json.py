@@ -1,5 +1,6 @@
 import json
 import math
+import os
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.errors import ReportError
-from feedwatch.report.json import dumps, from_json, loads, report_file_name, to_json, write_report_file
+from feedwatch.report.json import MAX_TEXT, dumps, from_json, loads, report_file_name, to_json, write_report_file
 from tests.fakes.reports import report
 
 SECTIONS = {
@@ -81,6 +82,28 @@ def test_a_wrong_value_is_named(path, value, says):
         from_json(data)
 
 
+HUGE = [10**400, -(10**400), 1e300, float("inf"), float("nan"), 2**70]
+
+
+@pytest.mark.parametrize("value", HUGE, ids=["digits", "-digits", "1e300", "inf", "nan", "2**70"])
+@pytest.mark.parametrize(
+    "path", [("run", "started"), ("run", "world_size"), ("verdict", "stall_ratio"), ("steps", "batches")]
+)
+def test_a_number_that_cannot_be_is_named_and_never_an_overflow(path, value):
+    data = to_json(report())
+    data[path[0]][path[1]] = value
+    with pytest.raises(ReportError, match=".".join(path)):
+        from_json(data)
+    with pytest.raises(ReportError):
+        loads(json.dumps(data))
+
+
+def test_a_long_text_of_the_users_is_cut_off_when_it_is_written():
+    value = report()
+    value = replace(value, verdict=replace(value.verdict, detail="x" * 10_000_000))
+    assert len(loads(dumps(value)).verdict.detail) == MAX_TEXT
+
+
 def test_a_missing_section_is_named():
     data = to_json(report())
     del data["verdict"]
@@ -124,6 +147,19 @@ def test_the_file_is_replaced_whole(tmp_path):
         write_report_file(tmp_path, report())
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
     assert json.loads((tmp_path / "report.json").read_text())["schema"] == 1
+
+
+def test_a_link_planted_at_the_name_of_a_draft_is_not_written_through(tmp_path):
+    """A draft's name must not be one that another user of the directory can guess."""
+    victim = tmp_path / "precious"
+    victim.write_text("precious")
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in (f".report.json.{os.getpid()}.tmp", "report.json"):
+        (run / name).symlink_to(victim)
+    write_report_file(run, report())
+    assert victim.read_text() == "precious"
+    assert loads((run / "report.json").read_text()) == report()
 
 
 def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path):

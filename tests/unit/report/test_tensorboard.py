@@ -23,6 +23,11 @@ def written(directory):
     return value
 
 
+def records_of(path):
+    with path.open("rb") as file:
+        return list(read_records(file))
+
+
 def test_tensorboards_own_reader_reads_every_scalar_with_its_description(tmp_path):
     written(tmp_path)
     reader = EventAccumulator(str(tmp_path))
@@ -46,7 +51,7 @@ def test_the_report_and_the_advice_are_there(tmp_path):
 def test_every_window_is_one_event(tmp_path):
     written(tmp_path)
     (file,) = tmp_path.iterdir()
-    assert len(list(read_records(file))) == 5  # version, two windows, advice, report
+    assert len(records_of(file)) == 5  # version, two windows, advice, report
 
 
 def test_an_old_file_is_never_appended_to(tmp_path):
@@ -62,7 +67,7 @@ def test_a_broken_tail_hides_only_what_stands_behind_it(tmp_path):
     file.write_bytes(whole + whole[:37])
     assert load_run(tmp_path) == value
     file.write_bytes(whole[:-9])
-    assert len(list(read_records(file))) == 4
+    assert len(records_of(file)) == 4
 
 
 @pytest.fixture
@@ -89,7 +94,7 @@ def test_a_full_disk_leaves_whole_records_and_writing_goes_on_when_there_is_room
     small_files()
     file.write(99, summary, 1.0)
     file.close()
-    records = list(read_records(file.path))
+    records = records_of(file.path)
     assert len(records) == 1 + (20 - failures) + 1
     reader = EventAccumulator(str(tmp_path))
     reader.Reload()

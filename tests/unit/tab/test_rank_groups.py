@@ -1,4 +1,6 @@
-from feedwatch.tab.rank_groups import group_of, grouped, one_of_many, siblings_of, with_ranks
+import pytest
+
+from feedwatch.tab.rank_groups import MAX_SIBLINGS, group_of, grouped, one_of_many, siblings_of, with_ranks
 from tests.tab import reports
 
 
@@ -33,3 +35,32 @@ def test_a_damaged_sibling_costs_the_comparison_not_the_page():
     broken = reports.rank(1) | {"phases": "gone"}
     report = reports.rank(0)
     assert with_ranks("a/rank0", report, {"a/rank0": report, "a/rank1": broken}) == report
+
+
+HOSTILE = [
+    {"run": {"rank": [1], "world_size": 4}},
+    {"run": {"rank": {"a": 1}, "world_size": 4}},
+    {"run": {"rank": 1, "world_size": 4, "started": 10**400}},
+    {"run": {"rank": 1, "world_size": 4, "started": float("nan")}},
+    {"run": None},
+    {"verdict": []},
+]
+
+
+@pytest.mark.parametrize("damage", HOSTILE, ids=["list", "object", "digits", "nan", "no run", "no verdict"])
+def test_a_damaged_sibling_is_missing_and_the_others_are_compared(damage):
+    runs = {f"a/rank{number}": reports.rank(number) for number in range(3)} | {"a/rank3": reports.rank(3) | damage}
+    ranks = with_ranks("a/rank0", runs["a/rank0"], runs)["ranks"]
+    assert (ranks["count"], ranks["missing"]) == (3, 1)
+
+
+@pytest.mark.parametrize("damage", HOSTILE, ids=["list", "object", "digits", "nan", "no run", "no verdict"])
+def test_a_damaged_report_is_shown_without_a_comparison(damage):
+    runs = {f"a/rank{number}": reports.rank(number) for number in range(3)}
+    damaged = runs["a/rank0"] | damage
+    assert with_ranks("a/rank0", damaged, runs) is damaged
+
+
+def test_so_many_siblings_are_opened(monkeypatch):
+    rows = {f"a/{number}": {"world_size": 4} for number in range(MAX_SIBLINGS + 50)}
+    assert len(siblings_of("a/0", reports.rank(0), rows)) == MAX_SIBLINGS

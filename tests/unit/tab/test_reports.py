@@ -35,6 +35,15 @@ def test_not_a_number_is_unknown():
     }
 
 
+def test_a_number_that_cannot_be_is_unknown():
+    assert tidy({"a": 10**400, "b": [-(10**30), 1e300], "c": 10**15, "d": True}) == {
+        "a": None,
+        "b": [None, None],
+        "c": 10**15,
+        "d": True,
+    }
+
+
 def test_a_bomb_is_refused_without_being_unpacked():
     bomb = zlib.compress(b"0" * (MAX_REPORT_BYTES * 40))
     assert len(bomb) < 200_000

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from feedwatch.files import replace_file
 from feedwatch.guard import Guard
 from feedwatch.hooks.destination import Destination, own_destination, sub_run
 from feedwatch.hooks.lightning.tap import Names
@@ -140,7 +141,7 @@ def attach_html(loggers: list[Any], report: Report, directory: Path, guard: Guar
     if not senders:
         return
     path = directory / HTML_FILE
-    path.write_text(render_html([(directory.parent.name, json.loads(dumps(report)))]), encoding="utf-8")
+    replace_file(path, render_html([(directory.parent.name, json.loads(dumps(report)))]).encode())
 
     def send_all() -> None:
         for logger, send in senders:

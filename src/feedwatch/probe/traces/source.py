@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from feedwatch.errors import TraceError
+from feedwatch.files import opened
 
 MIB: Final = 1 << 20
 MAX_FILE_BYTES: Final = 512 * MIB
@@ -57,7 +58,7 @@ class TraceSource:
         """The decompressed bytes; more than the limit is an error."""
         total = 0
         try:
-            with self.path.open("rb") as file:
+            with opened(self.path, MAX_FILE_BYTES, TraceError) as file:
                 for piece in _decompressed(file):
                     total += len(piece)
                     if total > limit_bytes:
