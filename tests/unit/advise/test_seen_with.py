@@ -121,7 +121,7 @@ def test_a_fact_is_unknown_where_the_part_it_belongs_to_is():
     assert with_parts("WorkerTime.fetch_ms") == (
         "WorkerTime.fetch_ms", "LoaderFacts.workers", "PipelineFacts.loader", "Facts.pipeline",
     )  # fmt: skip
-    assert Framework.KERAS_JAX not in seen_with(rule("FW204"))
+    assert Framework.KERAS_JAX not in seen_with(rule("FW112"))
 
 
 @pytest.mark.parametrize(
