@@ -41,7 +41,6 @@ ABSENT: Final[tuple[Absent, ...]] = (
         TORCH,
         "a torch model is not traced, and torch.compile does not tell when it compiles again",
     ),
-    Absent(("RunFacts.batch_size",), TORCH, "the batch size is only known of the loader, not of the run"),
     Absent(
         ("Facts.transfers", "RunFacts.other_profiler", "FW201"),
         TORCH_LOOP,
@@ -50,11 +49,7 @@ ABSENT: Final[tuple[Absent, ...]] = (
     Absent(("Facts.callbacks",), TORCH_LOOP, "a loop of your own has no callbacks that could be timed one by one"),
     Absent(("RunFacts.precision",), TORCH_LOOP, "the precision is not known before the model runs"),
     Absent(("RunFacts.synchronises",), TORCH_LOOP, "reads of device values are not watched in a loop of your own"),
-    Absent(
-        ("BatchFacts.custom_transfer", "BatchFacts.non_blocking"),
-        TORCH_LOOP,
-        "the copy is a line of your own, and its arguments are not seen",
-    ),
+    Absent(("FW202",), TORCH_LOOP, "the copy is a line of your own, and its arguments are not seen"),
     Absent(
         (
             "LoaderFacts.delivery_ms",
@@ -67,11 +62,7 @@ ABSENT: Final[tuple[Absent, ...]] = (
         (Framework.KERAS_TENSORFLOW, Framework.KERAS_JAX),
         "Keras turns a DataLoader's batch into arrays of the backend before it can be looked at",
     ),
-    Absent(
-        ("BatchFacts.custom_transfer", "BatchFacts.non_blocking"),
-        KERAS,
-        "Keras copies the batch itself, and there is no setting to change",
-    ),
+    Absent(("FW202",), KERAS, "Keras copies the batch itself, and there is no setting to change"),
     Absent(("RunFacts.tensor_cores",), KERAS, "Keras does not tell what the device can compute with"),
     Absent(("RunFacts.local_ranks",), KERAS, "Keras does not tell how many processes share a machine"),
     Absent(
@@ -114,10 +105,12 @@ def seen_with(rule: Rule) -> tuple[Framework, ...]:
 
 
 def why_not(rule: Rule, framework: Framework) -> str | None:
-    wanted = {rule.code, *(part for fact in rule.needs for part in with_parts(fact))}
-    for row in ABSENT:
-        if framework in row.where and not wanted.isdisjoint(row.what):
-            return row.why
+    """A reason that names the rule itself comes before those of its facts."""
+    needed = {part for fact in rule.needs for part in with_parts(fact)}
+    for wanted in ({rule.code}, needed):
+        for row in ABSENT:
+            if framework in row.where and not wanted.isdisjoint(row.what):
+                return row.why
     return None
 
 
