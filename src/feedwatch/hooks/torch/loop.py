@@ -127,6 +127,7 @@ class FeedWatch:
             device=device.shown,
             device_kind=device.kind,
             device_name=device.name,
+            device_id=device.id,
             tensor_cores=device.tensor_cores,
             rank=ranks.rank,
             world_size=ranks.world_size,
