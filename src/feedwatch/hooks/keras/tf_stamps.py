@@ -99,8 +99,8 @@ class GraphStamps:
         """On the sink's thread: what was collected since the last time, in order."""
         while self._collected:
             asked_ns, got_ns, samples = self._collected.popleft()
-            for asked, got, counted in zip(asked_ns.tolist(), got_ns.tolist(), samples.tolist(), strict=True):
-                yield Fetch(asked, got, counted or None)
+            counted = [each or None for each in samples.tolist()]
+            yield from map(Fetch._make, zip(asked_ns.tolist(), got_ns.tolist(), counted, strict=True))
 
     def discard(self) -> None:
         """We are switched off, and the graph goes on stamping: nothing may pile up."""
