@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from benchmarks.part import Effort, run_part
-from feedwatch.desk import Desk
+from feedwatch.digest import Digest
 from feedwatch.hooks.torch.workers import (
     BATCHES,
     COLLATE_NS,
@@ -25,8 +25,9 @@ from feedwatch.hooks.torch.workers import (
     fold_workers,
 )
 from feedwatch.measure.clock import SYSTEM_CLOCK
-from feedwatch.measure.recorder import MAX_SLICE_STEPS, StepRecorder
-from feedwatch.measure.window import Piece
+from feedwatch.measure.marks import COMPUTE, ENTER, H2D, INPUT, LEAVE, TRAINED, Marks
+from feedwatch.measure.steps import StepReader
+from feedwatch.measure.window import MAX_WINDOW_STEPS, Piece, WindowCutter
 from feedwatch.model.facts import Facts, RunFacts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import StepRecord
@@ -43,6 +44,10 @@ def _records(first: int, count: int) -> list[StepRecord]:
     ]
 
 
+def _digest(directory: str) -> Digest:
+    return Digest([], Path(directory), StepReader(), WindowCutter(1.0, warmup_steps=3), SYSTEM_CLOCK)
+
+
 def _rss_mb() -> float:
     return psutil.Process().memory_info().rss / 1e6
 
@@ -54,19 +59,21 @@ def _peak_rss_mb() -> float:
 def steps(count: int) -> dict[str, Any]:
     """The sink thread's whole work for a run of `count` steps of a millisecond; memory from the first window on."""
     with tempfile.TemporaryDirectory() as directory:
-        desk, at_once = Desk([], Path(directory), SYSTEM_CLOCK), min(1000, MAX_SLICE_STEPS)
+        digest, at_once = _digest(directory), min(1000, MAX_WINDOW_STEPS)
         records, facts = _records(0, at_once), Facts(run=RUN)
         began_s = None
         before_mb = 0.0
         for number in range(max(1, count // at_once)):
             # One slice's records again and again: making ten million tuples would only measure Python.
-            desk.digest(Piece(records, [], float(number), number * 10**9, 0), facts, 0)
+            digest.take(Piece(records, [], float(number), number * 10**9, 0))
+            digest.write(facts, 0)
             if number == 0:
                 before_mb, began_s = _rss_mb(), time.perf_counter()
         assert began_s is not None
         took_s, slices = time.perf_counter() - began_s, max(1, count // at_once - 1)
-        desk.status = Status.FINISHED
-        desk.digest(Piece([], [], 1e9, 10**18, 0), facts, 0)
+        digest.status = Status.FINISHED
+        digest.take(Piece([], [], 1e9, 10**18, 0))
+        digest.write(facts, 0)
         size = (Path(directory) / REPORT_FILE).stat().st_size
     return {
         "steps": count,
@@ -76,18 +83,26 @@ def steps(count: int) -> dict[str, Any]:
     }
 
 
-def recorder(count: int) -> dict[str, float]:
-    """The training thread's side, per step."""
-    given = _records(0, 1000)
-    keep = StepRecorder(SYSTEM_CLOCK, lambda _: None, 1.0, 3)
-    rounds = max(1, count // len(given))
-    took = []
-    for _ in range(rounds):
-        began_ns = time.perf_counter_ns()
-        for record in given:
-            keep.add(record)
-        took.append((time.perf_counter_ns() - began_ns) / len(given))
-    return {"add_ns_per_step": round(statistics.median(took), 1)}
+def marks(count: int) -> dict[str, float]:
+    """The training thread's side and the engine's, per step of a Lightning run: eight marks."""
+    log, reader = Marks(10**9), StepReader()
+    append, now_ns, took, read = log.append, SYSTEM_CLOCK.now_ns, [], []
+    for _ in range(max(1, count // 1000)):
+        began_ns = now_ns()
+        for _ in range(1000):
+            for category in (INPUT, H2D, COMPUTE):
+                append((now_ns(), ENTER, category))
+                append((now_ns(), LEAVE, category))
+            append((now_ns(), TRAINED, 8))
+        taken_ns = now_ns()
+        took.append((taken_ns - began_ns) / 1000)
+        for _ in reader.read(log.take().marks):
+            pass
+        read.append((now_ns() - taken_ns) / 1000)
+    return {
+        "append_ns_per_step": round(statistics.median(took), 1),
+        "read_ns_per_step": round(statistics.median(read), 1),
+    }
 
 
 def workers(count: int) -> dict[str, Any]:
@@ -134,18 +149,19 @@ def ranks(count: int) -> dict[str, Any]:
 def _whole_report() -> Report:
     """With a full history of 400 points, as after an hour."""
     with tempfile.TemporaryDirectory() as directory:
-        desk, facts = Desk([], Path(directory), SYSTEM_CLOCK), Facts(run=RUN)
+        digest, facts = _digest(directory), Facts(run=RUN)
         for number in range(400):
-            desk.digest(Piece(_records(number * 200, 200), [], float(number), number * 10**9, 0), facts, 0)
-        assert desk.latest is not None
-        return desk.latest
+            digest.take(Piece(_records(number * 200, 200), [], float(number), number * 10**9, 0))
+            digest.write(facts, 0)
+        assert digest.latest is not None
+        return digest.latest
 
 
 def main(effort: Effort) -> dict[str, Any]:
     largest = 10**6 if effort.quick else 10**7
     return {
         "steps": [_alone(steps, count) for count in (10**3, 10**5, largest)],
-        "recorder": recorder(10**5),
+        "marks": marks(10**5),
         "workers": [workers(count) for count in (1, 8, 64)],
         "ranks": [_alone(ranks, count) for count in (64, 1024)],
     }

@@ -120,10 +120,13 @@ def _scale(parts: Mapping[str, Any]) -> str:
         [f"{row['ranks']:,}", f"{row['files_mb']:.1f}", f"{row['seconds']:.2f}", f"{row['peak_growth_mb']:.0f}"]
         for row in figures["ranks"]
     ]
-    intro = (
-        "Simulated records, real code. Digesting and folding happen on feedwatch's own thread; adding a record to "
-        f"the recorder on the training thread takes {figures['recorder']['add_ns_per_step']:.0f} ns."
-    )
+    intro = "Simulated records, real code. Reading marks, digesting and folding happen on feedwatch's own thread."
+    if "marks" in figures:
+        append_ns, read_ns = (figures["marks"][name] for name in ("append_ns_per_step", "read_ns_per_step"))
+        intro += (
+            f" The seven marks of a step take {append_ns / 1000:.1f} µs to append in a loop, on the training thread, "
+            f"and {read_ns / 1000:.1f} µs to read."
+        )
     return "\n\n".join(
         [
             "## Scale",

@@ -25,7 +25,6 @@ from feedwatch.digest import REPORT_SECONDS, Digest
 from feedwatch.guard import Guard, tame, warn_once
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import Fetch, Log
-from feedwatch.measure.recorder import StepRecorder
 from feedwatch.measure.steps import StepReader
 from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.facts import Facts, RunFacts
@@ -49,9 +48,7 @@ _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
 class Session:
-    def __init__(
-        self, facts: Facts, digest: Digest, clock: Clock, window_seconds: float = 1.0, warmup_steps: int = 3
-    ) -> None:
+    def __init__(self, facts: Facts, digest: Digest, clock: Clock) -> None:
         self._facts = facts
         self._lock = threading.Lock()
         self._readers: list[tuple[Guard, Callable[[], FactPatch | None]]] = []
@@ -67,11 +64,9 @@ class Session:
         self.stamped_fetches: Callable[[], Iterable[Fetch]] = tuple
         self._stamps_guard = Guard("the source of fetches", self.note)
         self._machine = Machine(facts.run, self.note, clock)
-        self._sink: Sink[Log | Piece] = Sink(
+        self._sink: Sink[Log] = Sink(
             self._take, Guard("the report writer", self.note), self._settle, idle_seconds=REPORT_SECONDS
         )
-        # Until every hook hands over marks: records made by a hook.
-        self.recorder = StepRecorder(clock, self._sink.put, window_seconds, warmup_steps)
         known = Guard("the machine's figures", self.note).run(self._machine.start)
         self.update(**(known or {}))
         self.each_window("the machine's figures", self._machine.read)
@@ -86,13 +81,12 @@ class Session:
         directory: Path | None,
         clock: Clock = SYSTEM_CLOCK,
         *,
-        reader: StepReader | None = None,
+        reader: StepReader,
     ) -> "Session":
         """`outputs`: TensorBoard writers; `directory`: where report.json goes (None: nowhere)."""
         started = replace(run, started_s=run.started_s or clock.wall_s())
         windows = WindowCutter(settings.window_seconds, settings.warmup_steps)
-        digest = Digest(outputs, directory, reader or StepReader(), windows, clock)
-        return cls(Facts(run=started), digest, clock, settings.window_seconds, settings.warmup_steps)
+        return cls(Facts(run=started), Digest(outputs, directory, reader, windows, clock), clock)
 
     # -- facts: from any thread ------------------------------------------------------------------
 
@@ -132,10 +126,6 @@ class Session:
         """What the hook measured about itself on the training thread."""
         self._digest.own_ns_per_step = ns_per_step
 
-    def tracing(self, ms: float) -> None:
-        """Tracing and compilation, where the framework tells."""
-        self._digest.reader.tracing_ns = round(ms * 1e6)
-
     def least_steps_per_window(self, steps: int) -> None:
         """Workers deliver in rounds: a window holds at least two of them."""
         self._digest.windows.min_steps = max(self._digest.windows.min_steps, steps)
@@ -173,7 +163,6 @@ class Session:
         self._status = status
         # The sink's thread knows the end by this log.
         self._last_log = Log([], self._clock.wall_s(), self._clock.now_ns())
-        self.recorder.hand_over()
         self._sink.put(self._last_log)
         self._closed = True  # not earlier: a signal handler may raise anywhere above, and whoever closes tries again
         self.wait(seconds)
@@ -188,10 +177,10 @@ class Session:
 
     # -- the sink's thread -----------------------------------------------------------------------
 
-    def _take(self, log: Log | Piece) -> None:
+    def _take(self, log: Log) -> None:
         """Nothing here waits for a disk: what was taken is written in `_settle`."""
         began_ns = time.thread_time_ns()
-        pieces = [log] if isinstance(log, Piece) else self._read(log)
+        pieces = self._read(log)
         self._read_facts(pieces)
         for piece in pieces:
             self._digest.take(piece)

@@ -13,7 +13,8 @@ LOOP = """
 import os, sys, time, warnings
 from pathlib import Path
 from feedwatch.model.report import Status
-from feedwatch.model.steps import StepRecord
+from feedwatch.measure.marks import COMPUTE, ENTER, EPOCH, EPOCH_END, GOT, INPUT, LEAVE, TRAINED, Log
+from feedwatch.measure.steps import StepReader
 from feedwatch.model.facts import RunFacts
 from feedwatch.report.tensorboard import own_run
 from feedwatch.session import Session
@@ -21,17 +22,33 @@ from feedwatch.settings import Settings
 
 where = Path(sys.argv[1])
 
+MS = 1_000_000
+
 def opened(directory=where):
     run = RunFacts("none", "1", "none", "cpu")
-    return Session.open(run, Settings(window_seconds=0.02), [own_run(directory)], directory)
+    return Session.open(run, Settings(window_seconds=0.02), [own_run(directory)], directory, reader=StepReader())
+
+def marks_of(step):
+    # 6 ms of waiting and 4 ms of computing, at a time that is made up
+    at = step * 10 * MS
+    return [
+        (at, ENTER, INPUT), (at + 6 * MS, GOT, 8), (at + 6 * MS, ENTER, COMPUTE), (at + 10 * MS, LEAVE, COMPUTE),
+        (at + 10 * MS, TRAINED, 8),
+    ]
+
+def hand_over(session, marks):
+    session.hand_over(Log(marks, time.time(), time.perf_counter_ns()))
 
 def train(session, steps=200, hook=lambda step: None):
-    session.recorder.epoch_begin(0, 0)
-    weight = 0
+    marks, weight = [(0, EPOCH, (0, 0))], 0
     for step in range(1, steps + 1):
         weight = (weight * 31 + step) % 1_000_003
         hook(step)
-        session.recorder.add(StepRecord(step, 10_000_000, 6_000_000, None, 4_000_000, samples=8))
+        marks += marks_of(step)
+        if step % 5 == 0:
+            hand_over(session, marks)
+            marks = []
+    hand_over(session, [*marks, ((steps + 1) * 10 * MS, EPOCH_END, None)])
     print("weight", weight, flush=True)
     return weight
 """

@@ -275,7 +275,8 @@ def test_f55_a_fork_after_our_thread_started_neither_hangs_nor_writes(tmp_path):
                     time.sleep(0.2)
                     pid = os.fork()
                     if pid == 0:
-                        train_in_child = [session.recorder.add(StepRecord(1, 10**9, 0, None, 0)) for _ in range(50)]
+                        for number in range(50):
+                            hand_over(session, marks_of(number))
                         session.close(Status.FAILED)
                         os._exit(0)
                     assert os.waitpid(pid, 0)[1] == 0
@@ -297,8 +298,7 @@ def test_f57_two_hundred_runs_in_one_process_leave_no_thread_and_no_file_open(tm
         before = len(os.listdir("/proc/self/fd"))
         for index in range(200):
             session = opened(where / str(index))
-            for step in range(12):
-                session.recorder.add(StepRecord(step, 10_000_000, 1_000_000, None, 9_000_000))
+            hand_over(session, [mark for step in range(12) for mark in marks_of(step)])
             session.close(Status.FINISHED)
         print("threads", threading.active_count(), "files", len(os.listdir("/proc/self/fd")) - before)
         """,
