@@ -13,6 +13,12 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 COPIED = ("src", "tests", "tools", "docs")
 BLOCK = re.compile(r"```python\n# (\S+)\n(.*?)```", re.DOTALL)
+SECTION = re.compile(r"^## Adding a rule\n(.*?)^## ", re.DOTALL | re.MULTILINE)
+
+
+def files_on_the_page():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return BLOCK.findall(SECTION.search(page).group(1))
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +28,7 @@ def copy(tmp_path_factory):
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__", "*.png"))
     for name in ("pyproject.toml", ".importlinter"):
         shutil.copy(ROOT / name, directory)
-    for path, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+    for path, text in files_on_the_page():
         (directory / path).write_text(text, encoding="utf-8")
     run(directory, "tools/render_rule_pages.py")
     return directory
@@ -38,8 +44,7 @@ def run(directory, *command):
 
 
 def test_both_files_are_on_the_page():
-    paths = [path for path, _ in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
-    assert [path.split("/")[0] for path in paths] == ["src", "tests"]
+    assert [path.split("/")[0] for path, _ in files_on_the_page()] == ["src", "tests"]
 
 
 def test_the_rule_passes_everything_that_knows_about_rules(copy):
