@@ -1,9 +1,13 @@
 import copy
+import gc
 import pickle
+import weakref
 
 import lightning.pytorch
 import pytest
 import pytorch_lightning
+import torch
+from torch.utils.data import DataLoader, TensorDataset
 
 from feedwatch.errors import SettingError
 from feedwatch.hooks.lightning.callback import callback_bases, status_of
@@ -47,3 +51,50 @@ def test_a_copy_carries_the_settings(twin, tmp_path):
 def test_wrong_settings_raise_at_construction(wrong):
     with pytest.raises(SettingError):
         FeedWatch(**wrong)
+
+
+class Model(lightning.pytorch.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+
+    def training_step(self, batch, index):
+        return self.layer(batch[0]).sum()
+
+    def validation_step(self, batch, index): ...
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+def fitted(watch, tmp_path, batches=8):
+    """Weak references to what a fit was made of."""
+    trainer = lightning.pytorch.Trainer(
+        accelerator="cpu",
+        max_epochs=2,
+        callbacks=[watch],
+        logger=False,
+        profiler="simple",
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=tmp_path,
+    )
+    model, loader, val_loader = (
+        Model(),
+        *(DataLoader(TensorDataset(torch.zeros(2 * batches, 2)), batch_size=2) for _ in range(2)),
+    )
+    trainer.fit(model, loader, val_loader)
+    return [weakref.ref(each) for each in (trainer, model, loader, trainer.profiler)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nothing_of_ours_keeps_a_trainer_a_model_or_a_loader_alive(tmp_path):
+    watch = FeedWatch(tmp_path, console=False)
+    parts = fitted(watch, tmp_path)
+    for lent in ("log", "log_dict"):  # the model's own methods, which Lightning gives to every callback
+        vars(watch).pop(lent, None)
+    gc.collect()
+
+    assert [part() for part in parts] == [None] * 4
+    assert watch.report.steps.batches == 16
