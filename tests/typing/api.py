@@ -11,6 +11,7 @@ from feedwatch.keras import FeedWatch as KerasFeedWatch
 from feedwatch.lightning import FeedWatch as LightningFeedWatch
 from feedwatch.model.report import Report
 from feedwatch.report.load import load_run
+from feedwatch.torch import FeedWatch as TorchFeedWatch
 
 
 def keras_user(model: keras.Model) -> Report | None:
@@ -33,6 +34,13 @@ def lightning_user() -> Path | None:
 def user_of_the_other_import_name() -> Report | None:
     watch = LightningFeedWatch(console=False)
     pytorch_lightning.Trainer(callbacks=[watch])
+    return watch.report
+
+
+def user_of_a_loop_of_their_own(loader: list[tuple[int, str]]) -> Report | None:
+    with TorchFeedWatch("runs/c", console=False, device="cpu") as watch:
+        for number, text in watch(loader):
+            print(number + 1, text.upper())
     return watch.report
 
 
