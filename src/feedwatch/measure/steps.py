@@ -243,9 +243,10 @@ class StepReader:
         call = batch // self._per_call
         if self._open and self._called_ns is not None and call == self._batch and not self._trained:
             return  # the same callback given twice
-        if not self._open or self._called_ns is not None:  # otherwise a fetch has opened this step
+        if not self._open or self._called_ns is not None:
             self._next_step(ns)
-        self._settle(ns, self._current)
+        else:  # a fetch has opened this step
+            self._settle(ns, self._current)
         self._stack.clear()
         self._current, self._called_ns, self._batch = COMPUTE, ns, call
 
@@ -347,8 +348,13 @@ class StepReader:
             self._gap_loader_ns += spent[LOADER_START]
             wall_ns = self._wall_at_end_ns
         self._open = False
-        self._seen.update((INPUT,) if spent[INPUT] or self._fetches else ())
-        self._seen.update(category for category in (H2D, COMPUTE) if spent[category])
+        seen = self._seen
+        if INPUT not in seen and (spent[INPUT] or self._fetches):
+            seen.add(INPUT)
+        if COMPUTE not in seen and spent[COMPUTE]:
+            seen.add(COMPUTE)
+        if H2D not in seen and spent[H2D]:
+            seen.add(H2D)
         if len(spent) > FIRST_NAMED:
             self._add_named(spent)
         ended = self._wall_at_end_ns is not None
