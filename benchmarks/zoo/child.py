@@ -60,16 +60,16 @@ def _step_ms(ends: list[list[float]]) -> float:
 
 def _keep_last_case() -> list[Any]:
     """All that the rules knew, to see which fact was wrong when a finding is."""
-    import feedwatch.desk as desk
+    from feedwatch import digest
 
     kept: list[Any] = []
-    advise = desk.advise
+    advise = digest.advise
 
     def keeping(seen: Any) -> Any:
         kept[:] = [seen]
         return advise(seen)
 
-    desk.advise = keeping
+    digest.advise = keeping
     return kept
 
 
