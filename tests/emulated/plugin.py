@@ -147,7 +147,7 @@ class _SecondPytest:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *self._ids],
             cwd=self._config.rootpath,
-            env={**os.environ, REPORTS_TO: str(write)},
+            env={**os.environ, REPORTS_TO: str(write), "PYTHONPATH": _with_repository()},
             pass_fds=[write],
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -183,3 +183,9 @@ class _SecondPytest:
         said = "\n".join(self._output.read().splitlines()[-_SHOWN_LINES:])
         text = f"the pytest of the emulated device ended with {self._process.wait()} before this test's end:\n{said}"
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")
+
+
+def _with_repository() -> str:
+    """The second pytest finds this plugin as `tests.emulated.plugin`, wherever it is started."""
+    repository = str(Path(__file__).parents[2])
+    return os.pathsep.join([repository, *filter(None, [os.environ.get("PYTHONPATH")])])

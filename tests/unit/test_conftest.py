@@ -1,5 +1,6 @@
 """Second attempts are counted, named and never given where one failure is one too many."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def run(tmp_path):
         (folder / "test_once.py").write_text(FAILS_ONCE)
         shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+        found = {**os.environ, "PYTHONPATH": str(TESTS.parent)}  # conftest.py names a plugin of this repository
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path, env=found)
         return done.returncode, done.stdout
 
     return in_room
