@@ -31,8 +31,9 @@ TRACED: Final = 7  # the train function was compiled since BEGIN
 EPOCH: Final = 8  # an epoch begins; `detail`: (its number, steps done so far or None)
 EPOCH_END: Final = 9
 DONE: Final = 10  # the result of a call is there, told by any thread; `detail`: the number of one of its batches
-DEVICE: Final = 11  # `detail`: DeviceTimes of a step that the device has passed
+DEVICE: Final = 11  # `detail`: DeviceSpans of a step that the device has passed
 ABANDON: Final = 12  # the fit failed: a call that has not ended was not trained
+PROFILED: Final = 13  # a profiler window of ours touches this step
 
 Mark = tuple[int, int, Any]
 
@@ -45,6 +46,22 @@ class DeviceTimes(NamedTuple):
     wait_ns: int
     copy_ns: int
     compute_ns: int
+
+
+class DeviceSpans(NamedTuple):
+    """What the device's clock was asked on the training thread; adding it up is for the sink's thread."""
+
+    first_ns: int
+    marks: list[tuple[Any, int, int]]  # event, category from it on, the host's time
+    spans_ns: list[float]  # on the device, from each mark to the next
+    last_ns: int  # the host's time of the mark that ended the step
+
+    def times(self) -> DeviceTimes:
+        spent = [0.0] * FIRST_NAMED
+        for (_, category, _), span_ns in zip(self.marks, self.spans_ns, strict=True):
+            spent[category] += max(0.0, span_ns)
+        wall_ns = sum(spent) - spent[VALIDATION]
+        return DeviceTimes(self.first_ns, round(wall_ns), round(spent[INPUT]), round(spent[H2D]), round(spent[COMPUTE]))
 
 
 class Fetch(NamedTuple):

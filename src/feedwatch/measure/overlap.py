@@ -49,7 +49,7 @@ def attribute(start_ns: int, fetches: Sequence[Fetch], end_ns: int) -> Attribute
     if count == 1:
         asked_ns, got_ns, _ = fetches[0]
         return Attributed(max(0, got_ns - max(start_ns, asked_ns)), max(0, end_ns - got_ns))
-    each_ns = max(0.0, min([(end_ns - got_ns) / (count - j) for j, (_, got_ns, _) in enumerate(fetches)]))
+    each_ns = _each_ns(fetches, end_ns)
     wait_ns, free_ns = 0.0, float(start_ns)
     for asked_ns, got_ns, _ in fetches:
         if got_ns > free_ns:
@@ -57,6 +57,24 @@ def attribute(start_ns: int, fetches: Sequence[Fetch], end_ns: int) -> Attribute
             free_ns = got_ns
         free_ns += each_ns
     return Attributed(int(wait_ns), int(each_ns * count))
+
+
+def wait_spans(start_ns: int, fetches: Sequence[Fetch], end_ns: int) -> list[tuple[int, int]]:
+    """From when to when one call waited: the moments behind what `attribute` adds up."""
+    each_ns, free_ns = _each_ns(fetches, end_ns), float(start_ns)
+    waits: list[tuple[int, int]] = []
+    for asked_ns, got_ns, _ in fetches:
+        if got_ns > free_ns:
+            waits.append((round(max(free_ns, asked_ns)), got_ns))
+            free_ns = got_ns
+        free_ns += each_ns
+    return waits
+
+
+def _each_ns(fetches: Sequence[Fetch], end_ns: int) -> float:
+    """The compute per batch that explains the end of the call."""
+    count = len(fetches)
+    return max(0.0, min([(end_ns - got_ns) / (count - j) for j, (_, got_ns, _) in enumerate(fetches)]))
 
 
 class DeviceSpan(NamedTuple):

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from feedwatch.measure.sketch import Sketch
 from feedwatch.measure.window import Columns, Piece, columns, fold
+from feedwatch.model.account import EPOCH_START, GAP, VALIDATION, Account
 from feedwatch.model.report import Mark, SeriesSection
 from feedwatch.model.steps import (
     COMPUTE,
@@ -20,6 +22,7 @@ from feedwatch.model.steps import (
     PhaseTime,
     Startup,
     StepKind,
+    StepRecord,
     Window,
 )
 
@@ -28,6 +31,10 @@ SUSPEND_NS: Final = 2_000_000_000
 # The curve that a report shows: when it has more points than this, neighbours are merged.
 MAX_POINTS: Final = 400
 MAX_MARKS: Final = 60
+# A short run has a course too: a window is divided while there are few points, into parts of two rounds of workers.
+FEW_POINTS: Final = 16
+MOST_PARTS: Final = 4
+LEAST_STEPS: Final = 8
 
 
 @dataclass(slots=True)
@@ -49,6 +56,66 @@ class _Total:
         return PhaseTime(self.sketch.total, self.sketch.quantile(0.5) or 0.0, self.sketch.quantile(0.95) or 0.0)
 
 
+class _Ledger:
+    """Wall time by part, from the first steady step on."""
+
+    def __init__(self) -> None:
+        self.open = False  # a steady step has been seen
+        self.batches = self.epochs = self.wall_ns = 0
+        self.starved_ns: int | None = 0
+        self._parts_ns: dict[str, int | None] = dict.fromkeys((INPUT_WAIT, H2D, COMPUTE), 0)
+        self._aside_ns = dict.fromkeys((EPOCH_START, VALIDATION, GAP), 0)
+        self._epoch_step: int | None = None
+        self._epoch_lengths = self._epoch_batches = 0
+
+    def epoch_began(self, step: int) -> None:
+        """The distance between two epoch starts is an epoch, whatever was measured in it."""
+        if self._epoch_step is not None and step > self._epoch_step:
+            self._epoch_lengths += 1
+            self._epoch_batches += step - self._epoch_step
+        self._epoch_step = step
+
+    def steady(self, steps: Columns) -> None:
+        self._step(sum(steps.wall_ns), steps.batches)
+        for part, values_ns in (
+            (INPUT_WAIT, steps.input_wait_ns),
+            (H2D, steps.h2d_ns),
+            (COMPUTE, steps.compute_ns),
+        ):
+            self._parts_ns[part] = _sum(self._parts_ns[part], _total(values_ns))
+        self.starved_ns = _sum(self.starved_ns, _total(steps.starved_ns))
+
+    def epoch_first(self, record: StepRecord) -> None:
+        """The first wait of an epoch is what its start costs, not what a usual step waits."""
+        self.epochs += 1
+        self._step(record.wall_ns, record.batches)
+        self._aside_ns[EPOCH_START] += record.input_wait_ns or 0
+        for part, value_ns in ((H2D, record.h2d_ns), (COMPUTE, record.compute_ns)):
+            self._parts_ns[part] = _sum(self._parts_ns[part], value_ns)
+
+    def gap(self, gap: EpochGap) -> None:
+        if not self.open:
+            return
+        started_ns = min(max(0, gap.loader_start_ns or 0), max(0, gap.wall_ns))
+        self.wall_ns += max(0, gap.wall_ns) + (gap.validation_ns or 0)
+        self._aside_ns[EPOCH_START] += started_ns
+        self._aside_ns[VALIDATION] += gap.validation_ns or 0
+        self._aside_ns[GAP] += max(0, gap.wall_ns) - started_ns
+
+    def _step(self, wall_ns: int, batches: int) -> None:
+        self.open = True
+        self.wall_ns += wall_ns
+        self.batches += batches
+
+    def account(self) -> Account | None:
+        if not self.batches or self.wall_ns <= 0:
+            return None
+        claimed_ns = sum(value or 0 for value in self._parts_ns.values()) + sum(self._aside_ns.values())
+        parts_ns = self._parts_ns | {OTHER: max(0, self.wall_ns - claimed_ns)} | self._aside_ns
+        epoch_batches = self._epoch_batches / self._epoch_lengths if self._epoch_lengths else None
+        return Account(self.batches, self.epochs, self.wall_ns, parts_ns, self.starved_ns, epoch_batches)
+
+
 class RunSoFar:
     """Feed it the pieces of windows; ask it for the window just folded and for the run as one window."""
 
@@ -64,6 +131,7 @@ class RunSoFar:
         self._steady_batches = 0
         self._steady_samples: int | None = 0
         self._first_step_ms: float | None = None
+        self._ledger = _Ledger()
         self._last_clocks: tuple[float, int] | None = None
         self._gap_ns, self._loader_start_ns, self._first_fetch_ns = Sketch(), Sketch(), Sketch()
         self._wall_ns = 0  # steps of every kind and gaps: what an epoch boundary is a share of
@@ -72,6 +140,7 @@ class RunSoFar:
         """The window of this slice, or None when it held no step."""
         for step, label in piece.epochs:
             self.history.mark(step, label)
+            self._ledger.epoch_began(step)
         for gap in piece.gaps:
             self._add_gap(gap)
         self.counts = replace(self.counts, lost=piece.dropped, wall_s=self._wall_ns / 1e9)
@@ -103,6 +172,9 @@ class RunSoFar:
             clumps=self._clumps,
         )
 
+    def account(self) -> Account | None:
+        return self._ledger.account()
+
     def startup(self, tracing_ms: float | None = None) -> Startup:
         return Startup(self._first_step_ms, tracing_ms)
 
@@ -130,6 +202,8 @@ class RunSoFar:
         for record in piece.records:
             if record.kind is StepKind.EPOCH_FIRST and record.input_wait_ns is not None:
                 self._first_fetch_ns.add(record.input_wait_ns)
+            if record.kind is StepKind.EPOCH_FIRST and self._ledger.open:
+                self._ledger.epoch_first(record)
         steady = [record for record in piece.records if record.kind is StepKind.STEADY]
         if not steady:
             return fold(steps, piece.ended_s, ("warm-up",))
@@ -157,9 +231,11 @@ class RunSoFar:
         self._phases[OTHER].add(steady.other_ns)
         self._starved.add(steady.starved_ns)
         self._clumps = _join(self._clumps, window.clumps)
+        self._ledger.steady(steady)
 
     def _add_gap(self, gap: EpochGap) -> None:
         self._gap_ns.add(gap.wall_ns)
+        self._ledger.gap(gap)
         self._wall_ns += max(0, gap.wall_ns)
         if gap.loader_start_ns is not None:
             self._loader_start_ns.add(gap.loader_start_ns)
@@ -231,7 +307,12 @@ class History:
         self._pieces_per_point = 1
 
     def add(self, steps: Columns) -> None:
-        point = _point(steps)
+        parts = min(MOST_PARTS, len(steps) // LEAST_STEPS) if len(self._points) < FEW_POINTS else 1
+        edges = [len(steps) * part // max(1, parts) for part in range(max(1, parts) + 1)]
+        for first, behind in pairwise(edges):
+            self._add(_point(steps, slice(first, behind)))
+
+    def _add(self, point: _Point) -> None:
         last = self._points[-1] if self._points else None
         if last is not None and last.pieces < self._pieces_per_point:
             last.merge(point)
@@ -267,15 +348,19 @@ class History:
         self._pieces_per_point *= 2
 
 
-def _point(steps: Columns) -> _Point:
+def _point(steps: Columns, part: slice) -> _Point:
+    def total(values_ns: Sequence[int] | None) -> int | None:
+        return None if values_ns is None else sum(values_ns[part])
+
+    numbers = steps.step[part]
     return _Point(
-        step=steps.step[-1],
-        steps=len(steps),
+        step=numbers[-1],
+        steps=len(numbers),
         pieces=1,
-        input_wait_ns=_total(steps.input_wait_ns),
-        h2d_ns=_total(steps.h2d_ns),
-        compute_ns=_total(steps.compute_ns),
-        other_ns=_total(steps.other_ns),
+        input_wait_ns=total(steps.input_wait_ns),
+        h2d_ns=total(steps.h2d_ns),
+        compute_ns=total(steps.compute_ns),
+        other_ns=total(steps.other_ns),
     )
 
 

@@ -9,7 +9,7 @@ epochs) belongs to the gap. What cannot be attributed (a clock that went back, a
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from operator import add
+from operator import add, mul
 from typing import Any, Final, NamedTuple
 
 from feedwatch.measure.marks import (
@@ -29,10 +29,12 @@ from feedwatch.measure.marks import (
     LEAVE,
     LOADER_START,
     OTHER,
+    PROFILED,
     TRACED,
     TRAINED,
     VALIDATION,
     WAS,
+    DeviceSpans,
     DeviceTimes,
     Fetch,
     Mark,
@@ -59,6 +61,15 @@ class Ends(Enum):
     DONE = "done"  # dispatch is asynchronous and DONE marks tell when a result was there: Keras on JAX
 
 
+class Way(NamedTuple):
+    """How the marks of a run are to be read; see StepReader."""
+
+    batches_per_call: int
+    ends: Ends
+    stamped: bool
+    device: bool
+
+
 class _Closed(NamedTuple):
     """A step on the training thread, whose late parts are not known yet."""
 
@@ -72,6 +83,7 @@ class _Closed(NamedTuple):
     fetches: list[Fetch]
     samples: int | None
     traced: bool
+    profiled: bool
     call: tuple[int, int]  # epoch ordinal, number of the call in it
 
 
@@ -80,6 +92,13 @@ class _Gap(NamedTuple):
     wall_ns: int
     loader_start_ns: int | None
     validation_ns: int | None
+
+
+class Habit(NamedTuple):
+    """What a named part of the loop takes: a callback, a logger."""
+
+    ms_per_step: float  # mean over all steps
+    every: float  # it works once in so many steps; 1.0: in each of them
 
 
 class StepReader:
@@ -97,13 +116,13 @@ class StepReader:
         self.validation_ns = 0
         self.tracing_ns: int | None = None
         self.measured = True  # False: nobody can see the fetches of this run
+        self.least_ns = 0  # a clock that moves in large steps cannot tell the parts of a step shorter than this
         self.samples_per_batch: int | None = None  # where neither marks nor fetches tell
         self.totals_ns: list[int] = [0] * FIRST_NAMED
         self.largest_ns: list[int] = [0] * FIRST_NAMED  # in one step: a first use must not look like a habit
-        self._per_call = batches_per_call
-        self._ends = ends
-        self._stamped = stamped
-        self._device = device
+        self._squares: list[int] = [0] * FIRST_NAMED  # they tell a little at every step from much now and then
+        self.way = Way(batches_per_call, ends, stamped, device)
+        self._per_call, self._ends, self._stamped, self._device = self.way
         self._seen: set[int] = set()  # categories this hook marks; the others are unknown, not 0
 
         # the ledger
@@ -114,7 +133,7 @@ class StepReader:
         self._aside = 0
 
         # the open step
-        self._open = self._trained = self._started = self._traced = self._from_fetch = False
+        self._open = self._trained = self._started = self._traced = self._profiled = self._from_fetch = False
         self._first_ns = self._end_ns = self._asked_ns = 0
         self._called_ns: int | None = None
         self._wall_at_end_ns: int | None = None  # an END mark was set
@@ -149,6 +168,7 @@ class StepReader:
             DONE: self._on_done,
             DEVICE: self._on_device_times,
             ABANDON: self._abandon,
+            PROFILED: self._on_profiled,
         }
         self._handlers = [by_mark[what] for what in range(len(by_mark))]
 
@@ -161,7 +181,12 @@ class StepReader:
         for ns, what, detail in marks:
             handlers[what](ns, detail)
         while self._pending and (ready := self._next_item()) is not None:
-            yield from ready
+            yield from map(self._without_parts, ready) if self.least_ns else ready
+
+    def _without_parts(self, item: Item) -> Item:
+        if not isinstance(item, StepRecord) or item.wall_ns >= self.least_ns:
+            return item
+        return item._replace(input_wait_ns=None, h2d_ns=None, compute_ns=None, starved_ns=None, host_wait_ns=None)
 
     def lost(self) -> None:
         """Marks were dropped before they were read: what is open cannot be closed."""
@@ -269,11 +294,14 @@ class StepReader:
     def _on_traced(self, _: int, __: None) -> None:
         self._traced = True
 
+    def _on_profiled(self, _: int, __: None) -> None:
+        self._profiled = True
+
     def _on_done(self, ns: int, batch: int) -> None:
         self._done_ns[self._epoch, batch // self._per_call] = ns
 
-    def _on_device_times(self, _: int, times: DeviceTimes) -> None:
-        self._device_times[times.first_ns] = times
+    def _on_device_times(self, _: int, spans: DeviceSpans) -> None:
+        self._device_times[spans.first_ns] = spans.times()
 
     def _on_epoch(self, _: int, detail: tuple[int, int | None]) -> None:
         self._epoch += 1
@@ -335,7 +363,7 @@ class StepReader:
             self._cut(ns)  # from the beginning to the first step: start-up
             self._gap_validation_ns = 0
         self._started = self._open = True
-        self._trained = self._traced = False
+        self._trained = self._traced = self._profiled = False
         self._from_fetch = from_fetch
         self._first_ns, self._called_ns, self._wall_at_end_ns = ns, None, None
         self._fetches, self._samples = [], None
@@ -370,6 +398,7 @@ class StepReader:
                 self._fetches,
                 self._samples,
                 self._traced,
+                self._profiled,
                 (self._epoch, self._batch),
             )
         )
@@ -392,6 +421,13 @@ class StepReader:
         missing = [0] * (len(spent) - len(self.totals_ns))
         self.totals_ns = list(map(add, self.totals_ns + missing, spent))
         self.largest_ns = list(map(max, self.largest_ns + missing, spent))
+        self._squares = list(map(add, self._squares + missing, map(mul, spent, spent)))
+
+    def habits(self) -> list["Habit"]:
+        """Of the named parts, each without its longest step, which may be a first use."""
+        steps = self.calls - 1
+        named = zip(self.totals_ns, self.largest_ns, self._squares, strict=True)
+        return [_habit(steps, *one) for one in list(named)[FIRST_NAMED:]] if steps > 0 else []
 
     # -- what becomes known later ----------------------------------------------------------------
 
@@ -508,7 +544,8 @@ class StepReader:
             compute_ns if calls or COMPUTE in seen else None,
             batches,
             samples,
-            kind=StepKind.WARMUP if step.traced else StepKind.STEADY,
+            kind=_kind(step),
+            began_ns=step.first_ns,
         )
 
     def _unmeasured(self, step: _Closed) -> StepRecord:
@@ -519,7 +556,6 @@ class StepReader:
         self.steps += batches
         self.calls += 1
         self.dropped += self.measured and not self._failed
-        lost = self.measured or step.traced
         return StepRecord(
             self.steps,
             max(1, step.wall_ns),
@@ -528,5 +564,19 @@ class StepReader:
             None,
             batches,
             total_samples(step.fetches, self.samples_per_batch) if step.fetches else None,
-            kind=StepKind.WARMUP if lost else StepKind.STEADY,
+            kind=StepKind.WARMUP if self.measured else _kind(step),
+            began_ns=step.first_ns,
         )
+
+
+def _kind(step: _Closed) -> StepKind:
+    if step.traced:
+        return StepKind.WARMUP
+    return StepKind.PROFILED if step.profiled else StepKind.STEADY
+
+
+def _habit(steps: int, total_ns: int, largest_ns: int, squares: int) -> Habit:
+    """A part that takes c once in p steps has a sum of n c / p and a sum of squares of n c² / p: that tells p."""
+    rest_ns = total_ns - largest_ns
+    every = steps * (squares - largest_ns**2) / rest_ns**2 if rest_ns > 0 else 1.0
+    return Habit(rest_ns / steps / 1e6, max(1.0, every))

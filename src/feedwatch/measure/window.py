@@ -92,7 +92,8 @@ class WindowCutter:
         else:
             return record
         self._epoch_first = False
-        return record if record.kind is StepKind.WARMUP else record._replace(kind=kind)
+        # A step that knows its kind by itself was traced, or touched by a profiler: its times are no first step's.
+        return record if record.kind is not StepKind.STEADY else record._replace(kind=kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class Columns:
 
 def columns(records: Sequence[StepRecord]) -> Columns:
     """At least one record."""
-    step, wall, wait, copy, compute, batches, samples, starved, _, kind = zip(*records, strict=True)
+    step, wall, wait, copy, compute, batches, samples, starved, _, kind, _ = zip(*records, strict=True)
     known_samples = _complete(samples)
     return Columns(
         step=step,

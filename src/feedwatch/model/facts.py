@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from feedwatch.model.pipeline import PipelineFacts
 from feedwatch.model.transfers import TransferSample
+from feedwatch.model.trial import TrialSection
 
 UNKNOWN_PIPELINE = PipelineFacts(kind="unknown")
 
@@ -14,7 +15,7 @@ class RunFacts:
     version: str
     backend: str  # tensorflow | torch | jax
     device: str  # cpu, cuda:0 (NVIDIA A10G), …
-    device_kind: str = "cpu"  # cpu | cuda | xpu | mps | tpu | rocm
+    device_kind: str = "cpu"  # cpu | cuda | rocm | xpu | mps | tpu, or torch's word for another accelerator
     device_name: str | None = None
     device_id: str | None = None  # a GPU's UUID or PCI bus id, where the framework tells it; in no output
     rank: int = 0
@@ -27,8 +28,15 @@ class RunFacts:
     batch_size: int | None = None
     retraces: int | None = None  # traces of the train function after warm-up
     tensor_cores: bool | None = None
+    capability: tuple[int, int] | None = None  # CUDA's number for what a GPU can do: bfloat16 units from 8.0 on
+    tf32: bool | None = None  # float32 matrix products already run on tensor cores
     other_profiler: str | None = None  # another profiler that is active or about to start
     synchronises: str | None = None  # what reads a device value at every step, by name
+
+
+def has_tensor_cores(name: str, capability: tuple[int, int]) -> bool:
+    """They came with 7.0. The GTX 16 series calls itself 7.5 and has none."""
+    return capability >= (7, 0) and "GTX 16" not in name
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +59,31 @@ class HostFacts:
     cpu_used: float | None = None  # CPUs in use by this process and its children
     machine_cpu_share: float | None = None  # of the whole machine, used by all processes
     iowait_share: float | None = None
-    ram_available_gb: float | None = None
+    ram_available_gb: float | None = None  # of the machine, or of the cgroup's limit where that is less
+    gc_share: float | None = None  # of wall time, in this process' garbage collector
+    shm_free_gb: float | None = None  # /dev/shm: what DataLoader workers hand batches over in
+    # Handing a small tensor, and a megabyte, from process to process; measured once on this machine.
+    handover_ms: float | None = None
+    handover_ms_per_mb: float | None = None
+    # CPU time by group, in CPUs; together they are cpu_used. Threads that spin while they wait are in them.
+    training_cpus: float | None = None  # the thread that runs the training loop
+    process_cpus: float | None = None  # all threads of this process: the training thread, math and tf.data pools, ours
+    children_cpus: float | None = None  # workers
+    # Time that threads were ready to run and no CPU was free, in CPUs.
+    training_delay: float | None = None
+    process_delay: float | None = None  # of the threads that are alive
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """From NVML, sampled about once a second."""
+    """From NVML, sampled about once a second; memory as the framework counts it, where it does."""
 
     name: str | None = None
     utilisation: float | None = None  # 0..1: some kernel ran
-    memory_used_share: float | None = None
+    memory_used_share: float | None = None  # what no tensor can get any more
     memory_total_bytes: int | None = None
     memory_free_bytes: int | None = None
+    memory_held_bytes: int | None = None  # by this process, where NVML was asked
     pcie_rx_gb_per_s: float | None = None
     pcie_generation: int | None = None
     pcie_width: int | None = None
@@ -77,7 +98,8 @@ class CallbackTime:
     """Another callback or logger of the user's, by name."""
 
     name: str
-    ms_per_step: float
+    ms_per_step: float  # mean over all steps
+    every: float = 1.0  # it works once in so many steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +122,4 @@ class Facts:
     device: DeviceFacts | None = None
     callbacks: tuple[CallbackTime, ...] = ()
     notes: tuple[str, ...] = ()  # what was not measured and why
+    trial: TrialSection | None = None  # what was measured with the input changed

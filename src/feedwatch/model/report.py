@@ -1,4 +1,4 @@
-"""The report: one value that every renderer takes. Schema 1."""
+"""The report: one value that every renderer takes. Schema 2; files of schema 1 are still read."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -6,9 +6,12 @@ from typing import Final
 
 from feedwatch.model.pipeline import Stage, WorkerTime
 from feedwatch.model.steps import EpochBoundaries, Startup
-from feedwatch.model.verdict import Finding, Gain, Verdict
+from feedwatch.model.timeline import TimelineSection
+from feedwatch.model.trial import TrialSection
+from feedwatch.model.verdict import Finding, Verdict
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
+READABLE_SCHEMAS: Final = (1, 2)
 
 SettingValue = str | int | float | bool | None
 
@@ -46,6 +49,35 @@ class PhaseSection:
     ms: float  # median
     p95_ms: float | None
     share: float  # of the wall time of the measured steps
+    mean_ms: float | None = None  # per step; the means of all phases add up to the mean step
+
+
+@dataclass(frozen=True, slots=True)
+class PartSection:
+    ms: float  # per batch
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSection:
+    """Wall time of the run from its first steady step on, per batch: the parts add up to `batch_ms`. They are those of
+    whole epochs: the start of a run is not in it, so a run of three epochs has seen only two epoch starts.
+    """
+
+    batches: int
+    epochs: int  # epoch starts in it
+    seconds: float  # measured
+    batch_ms: float
+    parts: dict[str, PartSection | None]  # input_wait, h2d, compute, other, epoch_start, validation, gap
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSection:
+    """Whether the model of the supply explains the run as it is."""
+
+    explains: bool
+    error: float | None  # measured / modelled time per batch; 1.0 is perfect; None: it could not be modelled
+    note: str | None = None  # why there is no change to compare, or why gains are uncertain
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +189,10 @@ class Report:
     host: HostSection
     findings: tuple[Finding, ...]
     self_cost: SelfSection  # "self" in JSON
-    combined_gain: Gain | None = None  # of the first two findings together
     ranks: RanksSection | None = None
+    account: AccountSection | None = None  # None in files of schema 1, and before the first steady step
+    model: ModelSection | None = None  # None where the input could not be modelled
+    trial: TrialSection | None = None  # None: no trial was made
+    timeline: TimelineSection | None = None  # some steps as they were; None where none was kept
     feedwatch: str = ""  # version that wrote it
     schema: int = SCHEMA

@@ -19,6 +19,7 @@ class StepKind(Enum):
     STEADY = "steady"
     WARMUP = "warmup"  # tracing, compilation, allocator growth
     EPOCH_FIRST = "epoch_first"  # carries iter(), worker start and the first fill of shuffle buffers
+    PROFILED = "profiled"  # a profiler window of ours was opened, recorded or closed in it
 
 
 class StepRecord(NamedTuple):
@@ -34,6 +35,7 @@ class StepRecord(NamedTuple):
     starved_ns: int | None = None  # device clock: part of the wait in which the device had no work
     host_wait_ns: int | None = None  # with a device clock: how long the host waited
     kind: StepKind = StepKind.STEADY
+    began_ns: int | None = None  # its first mark, on the monotonic clock
 
     @property
     def other_ns(self) -> int:
@@ -117,6 +119,7 @@ class Startup:
 
     first_step_ms: float | None = None
     tracing_ms: float | None = None  # tracing and compilation, where the framework tells
+    own_ms: float | None = None  # feedwatch itself: opening the run, and the first report
 
 
 @dataclass(frozen=True, slots=True)

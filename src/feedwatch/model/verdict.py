@@ -1,6 +1,6 @@
 """What was concluded about a run: the verdict (what bounds it), and the findings: what to change for what gain."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 
@@ -26,8 +26,25 @@ class Verdict:
 
 
 class Basis(str, Enum):
-    PREDICTED = "predicted"  # from the step model
+    PREDICTED = "predicted"  # from the model of the supply
     MEASURED = "measured"  # from a trial
+
+
+@dataclass(frozen=True, slots=True)
+class PaceStage:
+    name: str
+    ms: float  # for one batch on one of its lanes
+    lanes: float  # so many batches at once
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """One usual batch after the change, as the model expects it. The tab draws it beside the steps as they were."""
+
+    batch_ms: float  # epoch starts, validation and gaps are not in it
+    step_ms: float  # of the training thread, with a batch at hand
+    ahead: bool  # batches are made while the step runs
+    stages: tuple[PaceStage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +53,7 @@ class Gain:
     high: float
     basis: Basis
     because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Numbers from this run. A rule without the numbers stays silent."""
-
-    says: str  # one or two sentences in the user's own numbers
-    numbers: dict[str, float] = field(default_factory=dict)
-    blanks: dict[str, str] = field(default_factory=dict)  # what the rule's title and fix are filled with
+    pace: Pace | None = None  # None: the change is not one of the input
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +71,4 @@ class Finding:
     evidence: dict[str, float]
     fix: Fix
     gain: Gain | None  # None: worth knowing, but nothing to gain by itself
+    alters: tuple[str, ...] = ()  # besides the speed: order, randomness, precision, code (see advise/rule.py)

@@ -110,3 +110,20 @@ def test_epoch_marks_stay_few():
     for epoch in range(500):
         course.add(piece([], marks=((epoch, f"epoch {epoch}"),)))
     assert len(course.history.series().marks) <= 60
+
+
+def test_a_short_run_has_a_course_too():
+    """Two seconds of training must be enough to tell it from another run."""
+    course = RunSoFar()
+    course.add(piece(steady(40)))
+    course.add(piece(steady(12, first=40), second=2))
+    series = course.history.series()
+    assert series.step == (9, 19, 29, 39, 51)
+    assert set(series.input_wait) == {4.0}
+
+
+def test_a_long_run_has_one_point_for_each_window():
+    course = RunSoFar()
+    for second in range(60):
+        course.add(piece(steady(40, first=40 * second), second=second + 1.0))
+    assert len(course.history.series().step) == 16 + 56

@@ -25,11 +25,12 @@ from feedwatch.measure.marks import (
     LEAVE,
     LOADER_START,
     OTHER,
+    PROFILED,
     TRACED,
     TRAINED,
     VALIDATION,
     WAS,
-    DeviceTimes,
+    DeviceSpans,
     Fetch,
 )
 from feedwatch.measure.steps import MAX_PENDING, Ends, StepReader
@@ -37,6 +38,11 @@ from feedwatch.model.steps import EpochGap, EpochMark, StepKind, StepRecord
 from tests.fakes.marks import MS, Marker
 
 FIRST_ENGINE = Path(__file__).parents[2] / "data" / "first_engine_records.json.gz"
+
+
+def device_spans(first_ns, wait_ns, copy_ns=0, compute_ns=0, other_ns=0):
+    marks = [(None, category, first_ns) for category in (INPUT, H2D, COMPUTE, OTHER)]
+    return DeviceSpans(first_ns, marks, [wait_ns, copy_ns, compute_ns, other_ns], first_ns)
 
 
 def records(items):
@@ -141,6 +147,20 @@ def test_the_users_callbacks_are_known_by_number_total_and_dearest_step():
     assert reader.totals_ns[FIRST_NAMED + 2] == 102 * MS
     assert reader.largest_ns[FIRST_NAMED + 2] == 90 * MS
     assert found[2].other_ns == 93 * MS  # a callback's time is still what nobody else claimed
+    assert reader.habits()[2] == (6.0, 1.0)
+
+
+def test_work_that_is_done_now_and_then_is_told_from_work_at_every_step():
+    marks, reader = Marker(), StepReader()
+    for step in range(101):
+        marks.lightning_step()
+        marks.spend(FIRST_NAMED, 2)
+        marks.spend(FIRST_NAMED + 1, 50 if step % 10 == 0 else 0)
+    marks.epoch_end()
+    list(reader.read(marks.take()))
+    often, rarely = reader.habits()
+    assert (often.ms_per_step, often.every) == (2.0, 1.0)
+    assert (rarely.ms_per_step, rarely.every) == (5.0, 10.0)
 
 
 def test_marks_that_never_end_are_ended_by_what_surrounds_them_and_counted():
@@ -323,6 +343,19 @@ def test_what_other_callbacks_do_before_the_call_is_not_compute_and_has_their_na
     (record,) = records(reader.read(marks.take(), rows))
     assert (record.wall_ns, record.input_wait_ns, record.compute_ns) == (35 * MS, 2 * MS, 7 * MS)
     assert reader.totals_ns[FIRST_NAMED] == 25 * MS
+
+
+def test_a_step_that_a_profiler_window_touches_is_of_its_own_kind():
+    marks = Marker()
+    marks.epoch()
+    for number in range(4):
+        marks.lightning_step()
+        if number in (1, 2):
+            marks.mark(PROFILED)
+    marks.epoch_end()
+    items = list(StepReader().read(marks.take()))
+    kinds = [item.kind for item in items if isinstance(item, StepRecord)]
+    assert kinds == [StepKind.STEADY, StepKind.PROFILED, StepKind.PROFILED, StepKind.STEADY]
 
 
 def test_a_traced_call_is_warm_up_and_its_tracing_is_timed():
@@ -514,7 +547,7 @@ def device_marks(count):
     for _ in range(count):
         first_ns = marks.clock.now_ns()
         marks.lightning_step()
-        times.append(DeviceTimes(first_ns, wall_ns=20 * MS, wait_ns=MS, copy_ns=2 * MS, compute_ns=9 * MS))
+        times.append(device_spans(first_ns, MS, 2 * MS, 9 * MS, 8 * MS))
     marks.epoch_end()
     return marks.take(), times
 
@@ -644,8 +677,8 @@ CATEGORIES = st.integers(OTHER, FIRST_NAMED + 2)
 DETAILS = {
     ENTER: CATEGORIES, LEAVE: CATEGORIES, WAS: CATEGORIES, GOT: st.sampled_from([None, 8]),
     BEGIN: st.integers(0, 20), END: st.integers(0, 20), DONE: st.integers(0, 20), TRAINED: st.sampled_from([None, 8]),
-    TRACED: st.none(), EPOCH: st.tuples(st.integers(0, 3), st.sampled_from([None, 5])), EPOCH_END: st.none(),
-    DEVICE: st.builds(DeviceTimes, *[st.integers(0, 500)] * 5), ABANDON: st.none(),
+    TRACED: st.none(), PROFILED: st.none(), EPOCH: st.tuples(st.integers(0, 3), st.sampled_from([None, 5])), EPOCH_END: st.none(),
+    DEVICE: st.builds(device_spans, *[st.integers(0, 500)] * 2), ABANDON: st.none(),
 }  # fmt: skip
 ANY_MARK = st.sampled_from(sorted(DETAILS)).flatmap(lambda what: st.tuples(st.just(what), DETAILS[what]))
 

@@ -89,3 +89,11 @@ def test_a_phase_that_one_step_does_not_know_is_unknown_for_the_window():
 def test_stalls_are_waits_that_stand_out():
     found = clumps([100_000, 8_000_000, 100_000], step_median_ns=10_000_000)
     assert (found.stalled_steps, found.largest_wait_ns) == (1, 8_000_000)
+
+
+def test_a_step_that_a_profiler_touched_is_no_steady_step_and_no_first_step():
+    windows = cutter()
+    for step, kind in enumerate([StepKind.PROFILED, StepKind.STEADY, StepKind.PROFILED]):
+        windows.add(record(step)._replace(kind=kind))
+    kinds = [each.kind for each in cut(windows).records]
+    assert kinds == [StepKind.PROFILED, StepKind.STEADY, StepKind.PROFILED]

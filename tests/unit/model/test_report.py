@@ -3,12 +3,13 @@
 import dataclasses
 
 from feedwatch.model import report
-from feedwatch.model.report import SCHEMA, Report, Status
+from feedwatch.model.report import READABLE_SCHEMAS, SCHEMA, Report, Status
 from tests.unit.model.frozen import assert_frozen
 
 
 def test_the_schema_and_the_words_of_a_status_do_not_change():
-    assert SCHEMA == 1
+    assert SCHEMA == 2
+    assert READABLE_SCHEMAS == (1, 2)
     assert [status.value for status in Status] == ["running", "finished", "failed", "interrupted"]
 
 

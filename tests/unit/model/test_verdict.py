@@ -1,16 +1,16 @@
 """Words that stand in files of other people's runs do not change."""
 
-from feedwatch.model.verdict import Basis, Bound, Evidence, Finding, Fix, Gain, Verdict
+from feedwatch.model.verdict import Basis, Bound, Finding, Fix, Gain, Verdict
 from tests.unit.model.frozen import assert_frozen
 
 
-def test_bounds_and_bases_are_those_of_schema_1():
+def test_bounds_and_bases_are_those_of_every_schema():
     assert {bound.value for bound in Bound} == {"input", "transfer", "compute", "launch", "host", "unknown"}
     assert {basis.value for basis in Basis} == {"predicted", "measured"}
 
 
 def test_values_are_frozen():
-    assert_frozen(Verdict, Finding, Fix, Gain, Evidence)
+    assert_frozen(Verdict, Finding, Fix, Gain)
 
 
 def test_a_verdict_knows_nothing_that_nobody_measured():
