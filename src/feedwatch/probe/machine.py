@@ -1,18 +1,24 @@
 """The machine under the run, asked once per window: its CPUs, its memory and, where there is one, its GPU."""
 
 import re
+import shutil
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import psutil
 
 from feedwatch.measure.clock import Clock
-from feedwatch.model.facts import HostFacts, RunFacts
-from feedwatch.probe.cpu_budget import cpu_budget
+from feedwatch.model.facts import DeviceFacts, HostFacts, RunFacts
+from feedwatch.probe.cpu_budget import cpu_budget, memory_left
+from feedwatch.probe.device_memory import DeviceMemory, with_own_memory
+from feedwatch.probe.garbage import GarbageProbe
+from feedwatch.probe.handover import Handover, measure
 from feedwatch.probe.nvml import NvmlProbe
 
 # The last digest comes a few milliseconds after the last window; CPU use over so short a time says nothing.
@@ -24,12 +30,27 @@ SAMPLE_SECONDS: Final = 2.0
 RECENT_SAMPLES: Final = 15
 
 GB: Final = 1e9
+HANDOVERS: Final = 3
+TASKS: Final = Path("/proc/self/task")
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 -- only its free space is asked for
 
 
 class _Use(NamedTuple):
-    cpus: float
-    machine_share: float | None
+    host: HostFacts
     training: bool
+
+
+# What a sample says of the time since the one before it; the rest is about now.
+_RATES: Final = (
+    "cpu_used",
+    "machine_cpu_share",
+    "gc_share",
+    "training_cpus",
+    "process_cpus",
+    "children_cpus",
+    "training_delay",
+    "process_delay",
+)
 
 
 class Machine:
@@ -39,16 +60,41 @@ class Machine:
         self._note = note
         self._clock = clock
         self._host = HostProbe(clock)
+        self._garbage = GarbageProbe(clock)
         self._sampled_ns = 0
         self._uses: deque[_Use] = deque(maxlen=RECENT_SAMPLES)
         # True if training stood still since the last sample: between epochs, in validation, at first while tracing.
         self.paused = True
         self._pause_s = FIRST_SAMPLE_SECONDS
-        self._nvml = NvmlProbe(_number(run.device), gpu_id=run.device_id) if run.device_kind == "cuda" else None
+        self._whole = True  # the first sample is still among the recent ones
+        self._handovers_left = HANDOVERS if run.backend == "torch" or run.framework == "keras" else 0
+        self._handed: Handover | None = None
+        self._nvml: NvmlProbe | None = None
+        if run.device_kind == "cuda":
+            # TensorFlow does not tell what it has taken from the device.
+            asks = run.backend == "tensorflow"
+            self._nvml = NvmlProbe(_number(run.device), gpu_id=run.device_id, asks_held_memory=asks)
+        # Told by the hook, on the training thread.
+        self.counts_memory = False
+        self.memory: DeviceMemory | None = None
+
+    def _handover(self) -> Handover | None:
+        """On the sink's thread, where batches may come from other processes. The least of a few times: a busy moment
+        makes it look dearer than it is.
+        """
+        if self._handovers_left > 0:
+            self._handovers_left -= 1
+            now = measure()
+            if now is None:
+                self._handovers_left = 0
+            elif self._handed is None or now.ms < self._handed.ms:
+                self._handed = now
+        return self._handed
 
     def start(self) -> Mapping[str, Any]:
         """The first sample knows the CPU budget and the memory; use is known from the second sample on."""
         first = self._host.sample()
+        self._garbage.start()
         self._sampled_ns = self._clock.now_ns()
         if self._nvml is not None:
             self._nvml.start()
@@ -59,31 +105,43 @@ class Machine:
         now_ns = self._clock.now_ns()
         if now_ns - self._sampled_ns >= self._pause_s * 1e9:
             self._sampled_ns, self._pause_s = now_ns, SAMPLE_SECONDS
-            seen["host"] = self._smoothed(self._host.sample())
-        if self._nvml is not None:
-            seen["device"] = self._nvml.facts()  # None again when the GPU is lost: unknown, not the last known
-            for note in self._nvml.notes:
-                self._note(note)
+            seen["host"] = self._smoothed(replace(self._host.sample(), gc_share=self._garbage.share()))
+        if self._nvml is not None or self.counts_memory:
+            seen["device"] = self._device()
         return seen
+
+    def _device(self) -> DeviceFacts | None:
+        """None again when the GPU is lost: unknown, not the last known."""
+        seen = None if self._nvml is None else self._nvml.facts()
+        for note in () if self._nvml is None else self._nvml.notes:
+            self._note(note)
+        return with_own_memory(seen, self.memory) if self.counts_memory else seen
 
     def _smoothed(self, sample: HostFacts) -> HostFacts:
         """CPU use while training steps: the last sample alone may be of a pause, and a verdict is about the steps."""
         if sample.cpu_used is not None:
-            self._uses.append(_Use(sample.cpu_used, sample.machine_cpu_share, not self.paused))
+            # The oldest samples leave a full list by themselves.
+            self._whole = len(self._uses) < RECENT_SAMPLES and self._whole
+            self._uses.append(_Use(sample, not self.paused))
         self.paused = False
-        uses = [use for use in self._uses if use.training] or list(self._uses)
-        shares = [use.machine_share for use in uses if use.machine_share is not None]
-        return replace(
-            sample,
-            cpu_used=fmean(use.cpus for use in uses) if uses else None,
-            machine_cpu_share=fmean(shares) if shares else None,
-        )
+        # Where every sample holds a pause, the first one still holds the tracing of the model: it speaks only alone.
+        later = list(self._uses)[1:] if self._whole else list(self._uses)
+        uses = [use.host for use in self._uses if use.training] or [use.host for use in later or self._uses]
+        means: dict[str, float | None] = {}
+        for rate in _RATES:
+            known = [value for host in uses if (value := getattr(host, rate)) is not None]
+            means[rate] = fmean(known) if known else None
+        handed = self._handover()
+        if handed is not None:
+            sample = replace(sample, handover_ms=handed.ms, handover_ms_per_mb=handed.ms_per_mb)
+        return replace(sample, **means)
 
     def ending(self) -> None:
         """Sample once more soon: the end of a short run tells more than its start, which is imports and tracing."""
         self._pause_s = FIRST_SAMPLE_SECONDS
 
     def stop(self) -> None:
+        self._garbage.stop()
         if self._nvml is not None:
             self._nvml.stop()
 
@@ -102,57 +160,103 @@ class _CpuSeconds(NamedTuple):
     iowait: float | None  # None on systems that do not count it
 
 
+class _Spent(NamedTuple):
+    """CPU time and run delay so far, in seconds."""
+
+    process_s: float
+    children_s: float
+    training_s: float | None
+    training_delay_s: float | None
+    delays_s: dict[int, float]  # of every thread that is alive; tf.data's threads end with their epoch
+
+
 class HostProbe:
     """Each sample describes the time since the sample before; the first one has no such time and knows less.
 
-    A sample costs about a millisecond with a handful of workers (one read of /proc for each).
+    Made on the training thread, whose CPU time it tells apart. A sample costs about a millisecond with a handful of
+    workers (one read of /proc for each process and thread).
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._process = psutil.Process()
+        self._training_thread = threading.get_native_id()
         self._budget = cpu_budget()
         self._last_ns: int | None = None
-        self._last_cpu_s: float | None = None
+        self._last: _Spent | None = None
         self._last_machine: _CpuSeconds | None = None
 
     def sample(self) -> HostFacts:
         now_ns = self._clock.now_ns()
-        cpu_s = self._family_cpu_s()
+        spent = self._spent()
         now, before = _machine_cpu_seconds(), self._last_machine
         facts = HostFacts(
             cpu_budget=self._budget,
-            cpu_used=self._cpus_used(now_ns, cpu_s),
             machine_cpu_share=_share(now, before, lambda each: each.busy),
             iowait_share=_share(now, before, lambda each: each.iowait),
-            ram_available_gb=_ram_available_gb(),
+            ram_available_gb=ram_available_gb(),
+            shm_free_gb=_free_gb(SHARED_MEMORY),
         )
-        self._last_ns, self._last_cpu_s, self._last_machine = now_ns, cpu_s, now
+        if self._last_ns is not None and self._last is not None and spent is not None and now_ns > self._last_ns:
+            facts = replace(facts, **_rates(spent, self._last, (now_ns - self._last_ns) / 1e9))
+        self._last_ns, self._last, self._last_machine = now_ns, spent, now
         return facts
 
-    def _cpus_used(self, now_ns: int, cpu_s: float | None) -> float | None:
-        if self._last_ns is None or self._last_cpu_s is None or cpu_s is None:
-            return None
-        # The CPU time of a child that nobody waits for (SIGCHLD ignored) vanishes with it: then use is unknown.
-        if now_ns <= self._last_ns or cpu_s < self._last_cpu_s:
-            return None
-        return (cpu_s - self._last_cpu_s) * 1e9 / (now_ns - self._last_ns)
-
-    def _family_cpu_s(self) -> float | None:
-        """CPU seconds so far of this process and of all its children, those that have ended included.
-
-        The system adds the CPU time of a worker that ends to the process that waits for it. A sample taken right after
-        training, when the workers are gone, therefore still counts them.
+    def _spent(self) -> _Spent | None:
+        """The system adds the CPU time of a worker that ends to the process that waits for it. A sample taken right
+        after training, when the workers are gone, therefore still counts them.
         """
         try:
-            used_s = _cpu_s(self._process)
+            own = self._process.cpu_times()
             children = self._process.children(recursive=True)
         except (psutil.Error, OSError):
             return None
+        children_s = float(getattr(own, "children_user", 0.0) + getattr(own, "children_system", 0.0))
         for child in children:
             with suppress(psutil.Error, OSError):  # it ended between the two calls
-                used_s += _cpu_s(child)
-        return used_s
+                children_s += _cpu_s(child)
+        threads = _threads()
+        training = threads.get(self._training_thread)
+        return _Spent(
+            float(own.user + own.system),
+            children_s,
+            None if training is None else training[0],
+            None if training is None else training[1],
+            {thread: delay_s for thread, (_, delay_s) in threads.items()},
+        )
+
+
+def _rates(now: _Spent, before: _Spent, seconds: float) -> dict[str, float | None]:
+    process, children = (now.process_s - before.process_s) / seconds, (now.children_s - before.children_s) / seconds
+    delays_s = sum(max(0.0, delay_s - before.delays_s.get(thread, 0.0)) for thread, delay_s in now.delays_s.items())
+    # The CPU time of a child that nobody waits for (SIGCHLD ignored) vanishes with it: then use is unknown.
+    known = process >= 0 and children >= 0
+    return {
+        "cpu_used": process + children if known else None,
+        "process_cpus": process if process >= 0 else None,
+        "children_cpus": children if children >= 0 else None,
+        "training_cpus": _rate(now.training_s, before.training_s, seconds),
+        "training_delay": _rate(now.training_delay_s, before.training_delay_s, seconds),
+        "process_delay": delays_s / seconds if now.delays_s and before.delays_s else None,
+    }
+
+
+def _rate(now_s: float | None, before_s: float | None, seconds: float) -> float | None:
+    return None if now_s is None or before_s is None or now_s < before_s else (now_s - before_s) / seconds
+
+
+def _threads() -> dict[int, tuple[float, float]]:
+    """Thread id to CPU seconds and run delay; empty where the kernel does not tell (it is not Linux)."""
+    found: dict[int, tuple[float, float]] = {}
+    try:
+        tasks = list(TASKS.iterdir())
+    except OSError:
+        return found
+    for task in tasks:
+        with suppress(OSError, ValueError, IndexError):  # a thread that has just ended
+            cpu_ns, delay_ns = (task / "schedstat").read_text(encoding="ascii").split()[:2]
+            found[int(task.name)] = (int(cpu_ns) / 1e9, int(delay_ns) / 1e9)
+    return found
 
 
 def _cpu_s(process: psutil.Process) -> float:
@@ -183,8 +287,18 @@ def _share(
     return min(1.0, max(0.0, (part_now - part_before) / (now.total - before.total)))
 
 
-def _ram_available_gb() -> float | None:
+def ram_available_gb() -> float | None:
+    """What this process may still use: of the machine, or below the limit of its cgroup where that is less."""
     try:
-        return psutil.virtual_memory().available / GB
+        free = [psutil.virtual_memory().available / GB]
     except (psutil.Error, OSError):
+        free = []
+    free += [left / GB for left in memory_left()]
+    return min(free) if free else None
+
+
+def _free_gb(directory: str) -> float | None:
+    try:
+        return shutil.disk_usage(directory).free / GB
+    except OSError:
         return None

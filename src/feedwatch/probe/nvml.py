@@ -4,7 +4,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
@@ -53,6 +54,7 @@ class NvmlSample:
     memory_total_bytes: int | None
     pcie_rx_gb_per_s: float | None
     link: Link
+    memory_held_bytes: int | None = None  # by this process
 
 
 class NvmlProbe:
@@ -72,8 +74,10 @@ class NvmlProbe:
         period_s: float = PERIOD_SECONDS,
         hanging_s: float = HANGING_SECONDS,
         clock: Clock = SYSTEM_CLOCK,
+        asks_held_memory: bool = False,
     ) -> None:
         self._number = number
+        self._asks_held_memory = asks_held_memory
         self._gpu_id = gpu_id
         self._environ = dict(os.environ if environ is None else environ)
         self._period_s, self._hanging_s, self._clock = period_s, hanging_s, clock
@@ -130,6 +134,7 @@ class NvmlProbe:
             memory_used_share=None if used is None or total is None else used / total,
             memory_total_bytes=total,
             memory_free_bytes=None if used is None or total is None else total - used,
+            memory_held_bytes=last.memory_held_bytes,
             pcie_rx_gb_per_s=_mean([sample.pcie_rx_gb_per_s for sample in samples]),
             pcie_generation=link.generation,
             pcie_width=link.width,
@@ -178,6 +183,8 @@ class NvmlProbe:
         while not stop.is_set():
             self._asked_ns = self._clock.now_ns()
             sample = gpu.sample()
+            if self._asks_held_memory:
+                sample = replace(sample, memory_held_bytes=gpu.held_memory(os.getpid()))
             self._asked_ns = None
             # An idle link sleeps at a lower generation: what it can do shows when the device works.
             if sample.utilisation != 0.0:
@@ -226,6 +233,11 @@ class Gpu:
             ),
         )
 
+    def held_memory(self, pid: int) -> int | None:
+        """What this process has taken. In a container NVML may know it by another number: then it is unknown."""
+        running = self._ask("memory by process", self._nvml.nvmlDeviceGetComputeRunningProcesses, self._device)
+        return next((process.usedGpuMemory for process in running or () if process.pid == pid), None)
+
     def _ask(self, what: str, call: Callable[..., T], handle: Any, *args: Any) -> T | None:
         if handle is None:
             self._refused(what, NoDeviceError("not available for this MIG slice"))
@@ -235,6 +247,10 @@ class Gpu:
         except self._nvml.NVMLError as error:
             if error.value in (self._nvml.NVML_ERROR_GPU_IS_LOST, self._nvml.NVML_ERROR_RESET_REQUIRED):
                 raise
+            self._refused(what, error)
+            return None
+        # An older driver has an older form of the function: no error of NVML's own.
+        except getattr(self._nvml, "NVMLLibraryMismatchError", ()) as error:
             self._refused(what, error)
             return None
 
@@ -258,7 +274,23 @@ def find_gpu(nvml: Any, number: int, environ: Mapping[str, str], gpu_id: str | N
         raise NoDeviceError(f"CUDA_VISIBLE_DEVICES shows {len(tokens)} device(s), number {number} is not among them")
     else:
         handle = _by_position(nvml, int(token), environ) if token.isdigit() else _by_uuid(nvml, token)
-    return Gpu(nvml, handle, handle, refused)
+    return Gpu(nvml, _used_part(nvml, handle), handle, refused)
+
+
+def _used_part(nvml: Any, board: Any) -> Any | None:
+    """A board in MIG mode that is not named by its slice: CUDA uses one slice of it, and which one is known only where
+    there is one. Memory and use of the whole board are somebody else's too.
+    """
+    try:
+        if not nvml.nvmlDeviceGetMigMode(board)[0]:
+            return board
+        slices = []
+        for position in range(nvml.nvmlDeviceGetMaxMigDeviceCount(board)):
+            with suppress(nvml.NVMLError):  # a place without a slice
+                slices.append(nvml.nvmlDeviceGetMigDeviceHandleByIndex(board, position))
+    except nvml.NVMLError:
+        return board  # it knows no MIG
+    return slices[0] if len(slices) == 1 else None
 
 
 def visible_tokens(environ: Mapping[str, str]) -> list[str] | None:

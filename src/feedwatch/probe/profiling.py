@@ -2,9 +2,11 @@
 thread and reads them on the sink's, `fold_windows` makes one sample of all.
 """
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from time import thread_time_ns
 from typing import Any, Final, Protocol, TypeVar
 
 from feedwatch.guard import strict
@@ -16,9 +18,15 @@ from feedwatch.words import count, ms, percent
 
 T = TypeVar("T")
 
-# What all windows together may cost, as a share of the run's wall time. The first window comes early; the second one
-# waits until the run is long enough to have paid for the first.
+# What all windows together may cost, as a share of the run's wall time. A window is paid before it opens: the run must
+# be long enough for what all earlier ones took and this one will take.
 BUDGET_SHARE: Final = 0.005
+# What the first window of a process is taken to cost: the first start of a GPU's profiler loads and initialises CUPTI,
+# which takes one to two seconds. Only the first window that was asked for by name (profile=True) comes early.
+FIRST_COST_NS: Final = 1_500_000_000
+# One window says where copies come from. Automatically there is another one only when copies or launches are what
+# bounds the run, and that is looked at this often.
+LOOK_AGAIN_NS: Final = 10_000_000_000
 MAX_WINDOWS: Final = 50
 # Enough steps for a mean, few enough for a small trace.
 WINDOW_STEPS: Final = 5
@@ -30,6 +38,9 @@ SPREAD: Final = 1.2
 MAX_BLIND_WINDOWS: Final = 2
 # No window is opened while this many recordings wait to be read, so that memory stays bounded.
 MAX_PENDING: Final = 2
+# The first start of a profiler loads CUPTI, which takes one to two seconds, or for ever. So it is rehearsed on a thread
+# of its own, while training waits this long at most; the start itself has to be on the training thread.
+REHEARSAL_SECONDS: Final = 5.0
 NEVER: Final = 1 << 62
 
 
@@ -52,6 +63,10 @@ class ProfilerBackend(Protocol):
 
     def other_active(self) -> str | None:
         """The name of another profiler that runs or will run: then ours must not start."""
+        ...
+
+    def rehearsal(self) -> Callable[[], None]:
+        """What starts and stops at once and keeps nothing. It is called on another thread: it may hang."""
         ...
 
     def start(self) -> None: ...
@@ -95,12 +110,17 @@ class ProfilerWindows:
         warmup_steps: int,
         note: Callable[[str], None],
         clock: Clock = SYSTEM_CLOCK,
+        touched: Callable[[], None] = lambda: None,
+        in_question: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`touched` is told of every step that a window touches. `in_question`: are copies or launches the limit?"""
         self.refused_because: str | None = None
         self.failed_because: str | None = None
         self.transfers: Transfers | None = None
         self._backend = backend
-        self._policy = WindowPolicy(warmup_steps)
+        self._policy = WindowPolicy(warmup_steps, first_cost_ns=FIRST_COST_NS if choice == "auto" else 0)
+        self._touched = touched
+        self._enough: Callable[[], bool] = (lambda: not in_question()) if choice == "auto" else (lambda: False)
         self._note = note
         self._clock = clock
         self._next_step = 0 if wanted(choice, has_gpu, rank) else NEVER
@@ -113,10 +133,12 @@ class ProfilerWindows:
         self._pending: deque[Recording] = deque()
         self._samples: list[TransferSample] = []
         self._blind = 0
+        self._rehearsed = False
 
     @property
     def cost_ns(self) -> int:
-        return self._policy.cost_ns
+        """Start, stop, slower steps and reading."""
+        return self._policy.spent_ns
 
     @property
     def windows(self) -> int:
@@ -152,7 +174,9 @@ class ProfilerWindows:
     def collect(self) -> dict[str, Any] | None:
         """On the sink's thread. One recording that cannot be read does not stop the reading of the next."""
         while self._pending:
+            began_ns = thread_time_ns()
             self._read(self._pending.popleft())
+            self._policy.reading_ns += thread_time_ns() - began_ns
         if not self._news:
             return None
         self._news = False
@@ -164,12 +188,15 @@ class ProfilerWindows:
     def _at(self, step: int) -> None:
         self._last_step = step
         if self._first_step is not None:
+            self._touched()
             if step - self._first_step >= WINDOW_STEPS:
                 self._close_window(step)
             else:
                 self._mark_step(step + 1)
         elif self._policy.exhausted or len(self._pending) >= MAX_PENDING:
             self._next_step = NEVER if self._policy.exhausted else step + WINDOW_STEPS
+        elif self._policy.windows and self._enough():
+            self._next_step = step + self._policy.steps_in(LOOK_AGAIN_NS, step, self._clock.now_ns())
         elif self._policy.due(step, self._clock.now_ns()):
             self._open_window(step)
         else:
@@ -186,12 +213,14 @@ class ProfilerWindows:
 
     def _abandon(self) -> None:
         self._first_step = None
+        self._touched()
         try:
             self._backend.abandon()
         except Exception as error:
             self._failed("the profiler cannot be stopped", error)
 
     def _open_window(self, step: int) -> None:
+        self._touched()
         began_ns = self._clock.now_ns()
         other = self._backend.other_active()
         if other is not None:
@@ -199,6 +228,9 @@ class ProfilerWindows:
             return
         self._typical_ns = self._policy.typical_step_ns(step, began_ns)
         try:
+            if not self._rehearsed:
+                in_time(self._backend.rehearsal(), REHEARSAL_SECONDS)
+                self._rehearsed = True
             self._backend.start()
         except ProfilerBusyError as error:
             self._refused(str(error))
@@ -213,6 +245,7 @@ class ProfilerWindows:
 
     def _close_window(self, step: int) -> None:
         assert self._first_step is not None
+        self._touched()
         steps = step - self._first_step
         stopping_ns = self._clock.now_ns()
         recording = self._stopped()
@@ -278,6 +311,25 @@ class ProfilerWindows:
             self._next_step = NEVER
 
 
+def in_time(action: Callable[[], None], seconds: float) -> None:
+    """On a thread of its own, which is left behind when it takes longer. Raises what `action` raises."""
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            action()
+        except Exception as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="feedwatch-profiler", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError(f"it has not started within {count(int(seconds), 'second')}")
+    if raised:
+        raise raised[0]
+
+
 def wanted(choice: ProfileChoice, has_gpu: bool, rank: int) -> bool:
     """`auto` means: with a GPU. Only rank 0 records, because the other ranks would show the same."""
     return rank == 0 and (has_gpu if choice == "auto" else bool(choice))
@@ -295,14 +347,20 @@ class WindowPolicy:
     `next_step` is the only thing the hot path looks at: below it there is nothing to do.
     """
 
-    def __init__(self, warmup_steps: int) -> None:
+    def __init__(self, warmup_steps: int, first_cost_ns: int = 0) -> None:
         self.next_step = 0
         self.windows = 0
-        self.cost_ns = 0
+        self.reading_ns = 0  # on the sink's thread, which holds the interpreter's lock meanwhile
+        self._cost_ns = 0
         self._warmup_steps = warmup_steps
         self._began: _Point | None = None
         self._steady: _Point | None = None  # since then no profiler of ours has slowed a step
-        self._due_ns = 0
+        self._next_cost_ns = first_cost_ns
+        self._spread_ns = 0
+
+    @property
+    def spent_ns(self) -> int:
+        return self._cost_ns + self.reading_ns
 
     @property
     def exhausted(self) -> bool:
@@ -318,8 +376,10 @@ class WindowPolicy:
             self._steady = _Point(step, now_ns)
             self.next_step = step + STEPS_BEFORE_FIRST
             return False
-        if now_ns < self._due_ns:
-            self.next_step = step + self._steps_in(self._due_ns - now_ns, step, now_ns)
+        paid_off_ns = self._began.now_ns + int((self.spent_ns + self._next_cost_ns) / BUDGET_SHARE)
+        due_ns = max(paid_off_ns, self._spread_ns)
+        if now_ns < due_ns:
+            self.next_step = step + self.steps_in(due_ns - now_ns, step, now_ns)
             return False
         return True
 
@@ -330,22 +390,21 @@ class WindowPolicy:
         return (now_ns - self._steady.now_ns) / (step - self._steady.step)
 
     def closed(self, step: int, now_ns: int, cost_ns: int) -> None:
-        """A window ended. The next one is due when the run is long enough to pay for that one too."""
+        """A window ended. The next one is taken to cost as much."""
         self.windows += 1
-        self.cost_ns += cost_ns
+        self._cost_ns += cost_ns
+        self._next_cost_ns = cost_ns
         began_ns = self._began.now_ns if self._began is not None else now_ns
-        paid_off_ns = began_ns + int((self.cost_ns + cost_ns) / BUDGET_SHARE)
-        spread_ns = began_ns + int((now_ns - began_ns) * SPREAD)
-        self._due_ns = max(paid_off_ns, spread_ns)
+        self._spread_ns = began_ns + int((now_ns - began_ns) * SPREAD)
         self._steady = _Point(step, now_ns)
         self.next_step = step + STEPS_BEFORE_FIRST
 
     def cost_share(self, now_ns: int) -> float | None:
         if self._began is None or now_ns <= self._began.now_ns:
             return None
-        return self.cost_ns / (now_ns - self._began.now_ns)
+        return self.spent_ns / (now_ns - self._began.now_ns)
 
-    def _steps_in(self, duration_ns: int, step: int, now_ns: int) -> int:
+    def steps_in(self, duration_ns: int, step: int, now_ns: int) -> int:
         step_ns = self.typical_step_ns(step, now_ns)
         return max(1, int(duration_ns / step_ns)) if step_ns else 1
 

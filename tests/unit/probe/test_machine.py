@@ -1,7 +1,11 @@
 """CPU use, as the rules see it: of the time in which training steps. Which GPU is asked. One sample of the host."""
 
+import gc
 import subprocess
 import sys
+import threading
+import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -9,7 +13,16 @@ import pytest
 from feedwatch.measure.clock import SYSTEM_CLOCK
 from feedwatch.model.facts import HostFacts
 from feedwatch.probe import machine as room
-from feedwatch.probe.machine import RECENT_SAMPLES, SAMPLE_SECONDS, HostProbe, Machine, _CpuSeconds
+from feedwatch.probe.handover import Handover
+from feedwatch.probe.machine import (
+    RECENT_SAMPLES,
+    SAMPLE_SECONDS,
+    HostProbe,
+    Machine,
+    _CpuSeconds,
+    _Spent,
+    ram_available_gb,
+)
 from tests.fakes.clock import FakeClock
 from tests.fakes.values import run_facts
 
@@ -29,7 +42,16 @@ def clock():
     return FakeClock()
 
 
+@pytest.fixture(autouse=True)
+def collector_is_left_alone():
+    """What a machine hangs into the collector is taken out again, also by tests that never stop it."""
+    before = list(gc.callbacks)
+    yield
+    gc.callbacks[:] = before
+
+
 def machine(clock, *used):
+    used = used or (None,)
     made = Machine(run_facts(), lambda _: None, clock)
     made._host = Samples(*used)
     made.start()
@@ -49,10 +71,21 @@ def test_a_pause_between_epochs_does_not_dilute_the_use(clock):
     assert next_sample(made, clock).cpu_used == pytest.approx(3.8)
 
 
-def test_where_every_sample_holds_a_pause_their_mean_is_what_is_known(clock):
-    made = machine(clock, None, 3.0, 1.0)
+def test_time_in_the_garbage_collector_is_a_share_of_the_time_in_which_training_steps(clock):
+    made = machine(clock, None, 2.0, 2.0)
+    made._garbage._spent_ns += round(0.2 * (SAMPLE_SECONDS + 0.1) * 1e9)
+    assert next_sample(made, clock).gc_share == pytest.approx(0.2, rel=0.01)
+    made._garbage._spent_ns += round(0.9 * (SAMPLE_SECONDS + 0.1) * 1e9)
+    assert next_sample(made, clock, paused=True).gc_share == pytest.approx(0.2, rel=0.01)
+    made.stop()
+    assert made._garbage._round not in gc.callbacks
+
+
+def test_where_every_sample_holds_a_pause_the_mean_of_all_but_the_first_is_what_is_known(clock):
+    made = machine(clock, None, 3.0, 1.0, 2.0)
     assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(3.0)
-    assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(2.0)
+    assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(1.0)
+    assert next_sample(made, clock, paused=True).cpu_used == pytest.approx(1.5)
 
 
 def test_the_first_sample_holds_the_tracing_and_speaks_only_where_there_is_no_other(clock):
@@ -97,11 +130,66 @@ def test_the_first_sample_knows_no_use_but_knows_the_budget():
 
 def test_cpu_use_is_cpu_seconds_over_wall_seconds(monkeypatch, clock):
     probe = HostProbe(clock)
-    seconds = iter([15.0, 18.0])
-    monkeypatch.setattr(probe, "_family_cpu_s", lambda: next(seconds))
+    spent = iter([_Spent(10.0, 5.0, 4.0, 1.0, {1: 1.0, 2: 0.5}), _Spent(12.0, 6.0, 5.0, 1.4, {1: 1.4, 2: 0.7, 3: 0.2})])
+    monkeypatch.setattr(probe, "_spent", lambda: next(spent))
     probe.sample()
     clock.advance_ms(2000)
-    assert probe.sample().cpu_used == pytest.approx(1.5)
+    seen = probe.sample()
+    assert (seen.cpu_used, seen.process_cpus, seen.children_cpus) == (1.5, 1.0, 0.5)
+    assert (seen.training_cpus, seen.training_delay) == (pytest.approx(0.5), pytest.approx(0.2))
+    assert seen.process_delay == pytest.approx(0.4)  # a thread that began since then counts whole
+
+
+def test_the_training_thread_is_told_from_the_others(clock):
+    probe = HostProbe(clock)
+    probe.sample()
+    spin_ms(120)
+    other = threading.Thread(target=spin_ms, args=(120,))
+    other.start()
+    other.join()
+    clock.advance_ms(1000)
+    seen = probe.sample()
+    assert seen.process_cpus >= 0.2
+    if seen.training_cpus is not None:  # only Linux tells threads apart
+        assert 0.1 <= seen.training_cpus <= seen.process_cpus - 0.1
+
+
+def spin_ms(milliseconds):
+    until = time.thread_time_ns() + milliseconds * 1_000_000
+    while time.thread_time_ns() < until:
+        pass
+
+
+def test_rates_are_smoothed_like_the_use(clock):
+    made = machine(clock)
+    made._host = iter_of(HostFacts(cpu_used=1.0, training_cpus=0.2), HostFacts(cpu_used=1.0, training_cpus=0.4))
+    next_sample(made, clock)
+    assert next_sample(made, clock).training_cpus == pytest.approx(0.3)
+
+
+def iter_of(*samples):
+    left = list(samples)
+    return SimpleNamespace(sample=lambda: left.pop(0))
+
+
+def test_of_a_few_handovers_the_least_counts(clock, monkeypatch):
+    left = [Handover(0.09, 0.8), Handover(0.05, 0.4), Handover(0.07, 0.5)]
+    monkeypatch.setattr(room, "measure", lambda: left.pop(0))
+    made = machine(clock, None, 1.0, 1.0, 1.0, 1.0)
+    assert [next_sample(made, clock).handover_ms for _ in range(4)] == [0.09, 0.05, 0.05, 0.05]
+    assert left == []
+
+
+def test_the_cgroups_limit_counts_where_it_is_less_than_the_machines_memory(monkeypatch):
+    monkeypatch.setattr(room, "memory_left", lambda: [1.5e9, 2e15])
+    assert ram_available_gb() == pytest.approx(1.5)
+    monkeypatch.setattr(room, "memory_left", list)
+    assert ram_available_gb() == pytest.approx(psutil.virtual_memory().available / 1e9, rel=0.2)
+
+
+def test_free_shared_memory_is_known_where_there_is_any(tmp_path):
+    assert room._free_gb(str(tmp_path)) > 0
+    assert room._free_gb(str(tmp_path / "missing")) is None
 
 
 def test_a_worker_that_began_and_ended_between_two_samples_is_counted(clock):
@@ -115,11 +203,13 @@ def test_a_worker_that_began_and_ended_between_two_samples_is_counted(clock):
 
 def test_cpu_time_that_went_away_with_its_process_is_unknown(monkeypatch, clock):
     probe = HostProbe(clock)
-    seconds = iter([500.0, 70.0])
-    monkeypatch.setattr(probe, "_family_cpu_s", lambda: next(seconds))
+    spent = iter([_Spent(50.0, 450.0, None, None, {}), _Spent(51.0, 19.0, None, None, {})])
+    monkeypatch.setattr(probe, "_spent", lambda: next(spent))
     probe.sample()
     clock.advance_ms(1000)
-    assert probe.sample().cpu_used is None
+    seen = probe.sample()
+    assert (seen.cpu_used, seen.children_cpus) == (None, None)
+    assert seen.process_cpus == pytest.approx(1.0)
 
 
 def test_machine_share_and_iowait_come_from_the_difference(monkeypatch):

@@ -1,9 +1,10 @@
 import copy
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
-from feedwatch.probe.nvml import Link, NoDeviceError, NvmlProbe, find_gpu, visible_tokens
+from feedwatch.probe.nvml import Gpu, Link, NoDeviceError, NvmlProbe, find_gpu, visible_tokens
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,11 @@ class FakeLibrary:
     nvmlDeviceGetHandleByPciBusId = staticmethod(lambda bus: int(b"02:00" in bus))
     nvmlDeviceGetHandleByUUID = staticmethod(lambda uuid: f"slice {uuid.decode()}")
     nvmlDeviceGetDeviceHandleFromMigDeviceHandle = staticmethod(lambda part: 1)
+    nvmlDeviceGetMigMode = staticmethod(lambda handle: (0, 0))
+    nvmlDeviceGetMaxMigDeviceCount = staticmethod(lambda handle: 7)
+
+    class NVMLError(Exception):
+        value = 6
 
 
 def found(number=0, gpu_id=None, **environ):
@@ -82,3 +88,45 @@ def test_a_number_is_enough_only_where_the_order_is_known():
 def test_an_id_that_fits_several_or_none_is_unknown(gpu_id):
     with pytest.raises(NoDeviceError, match="UUID"):
         found(0, gpu_id)
+
+
+def sliced(*places):
+    """The second GPU is in MIG mode and has slices at these places."""
+
+    def slice_at(board, place):
+        if place not in places:
+            raise FakeLibrary.NVMLError
+        return f"slice {place} of {board}"
+
+    class Sliced(FakeLibrary):
+        nvmlDeviceGetMigMode = staticmethod(lambda handle: (handle, handle))
+        nvmlDeviceGetMigDeviceHandleByIndex = staticmethod(slice_at)
+
+    gpu = find_gpu(Sliced, 1, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, None, lambda *_: None)
+    return gpu._device, gpu._board
+
+
+def test_a_board_in_mig_mode_that_is_known_by_its_number_is_not_shown_as_a_whole():
+    """Its memory and its use are those of all who share it."""
+    assert sliced(3) == ("slice 3 of 1", 1)
+    assert sliced(0, 3) == (None, 1)
+    assert sliced() == (None, 1)
+
+
+def test_a_board_that_knows_no_mig_is_whole():
+    class Old(FakeLibrary):
+        @staticmethod
+        def nvmlDeviceGetMigMode(handle):
+            raise FakeLibrary.NVMLError
+
+    assert find_gpu(Old, 0, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, None, lambda *_: None)._device == 0
+
+
+@pytest.mark.parametrize(("pid", "held"), [(7, 900), (8, None), (9, None)])
+def test_what_this_process_holds_is_asked_by_its_number(pid, held):
+    class Running(FakeLibrary):
+        nvmlDeviceGetComputeRunningProcesses = staticmethod(
+            lambda handle: [SimpleNamespace(pid=9, usedGpuMemory=None), SimpleNamespace(pid=7, usedGpuMemory=900)]
+        )
+
+    assert Gpu(Running, 0, 0, lambda *_: None).held_memory(pid) == held

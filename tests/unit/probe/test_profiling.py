@@ -1,10 +1,13 @@
 import re
+import threading
 
 import pytest
 
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
+from feedwatch.probe import profiling
 from feedwatch.probe.profiling import (
     BUDGET_SHARE,
+    FIRST_COST_NS,
     MAX_WINDOWS,
     NEVER,
     WINDOW_STEPS,
@@ -69,9 +72,14 @@ class Backend:
         self.sample = sample or seen()
         self.other = self.start_error = self.stop_error = self.step_error = None
         self.log, self.taken_over = [], False
+        self.rehearsals, self.hangs = 0, None
 
     def other_active(self):
         return self.other
+
+    def rehearsal(self):
+        self.rehearsals += 1
+        return (lambda: None) if self.hangs is None else self.hangs.wait
 
     def start(self):
         self.log.append("start")
@@ -102,6 +110,8 @@ class Run:
         self.notes = []
         self.step_ms = step_ms
         self.step = 0
+        self.touched = []
+        self.in_question = True
         self.windows = ProfilerWindows(
             self.backend,
             choice=choice,
@@ -110,6 +120,8 @@ class Run:
             warmup_steps=3,
             note=self.notes.append,
             clock=self.clock,
+            touched=lambda: self.touched.append(self.step),
+            in_question=lambda: self.in_question,
         )
 
     def steps(self, count, collect=True):
@@ -138,7 +150,37 @@ class Run:
 )
 def test_windows_are_wanted_on_rank_0_and_automatically_with_a_gpu(choice, gpu, rank, expected):
     assert wanted(choice, gpu, rank) is expected
-    assert (Run(choice, gpu, rank).steps(100).starts > 0) is expected
+    assert (Run(choice, gpu, rank, step_ms=10_000.0).steps(100).starts > 0) is expected
+
+
+def test_an_automatic_window_opens_only_when_the_run_has_paid_for_it():
+    run = Run("auto", start_ms=800, stop_ms=700)
+    while not run.starts:
+        run.steps(1)
+    assert run.clock.now_ns() * BUDGET_SHARE >= FIRST_COST_NS
+    run.steps(WINDOW_STEPS)
+    assert run.windows.cost_ns <= run.clock.now_ns() * BUDGET_SHARE * 1.02
+
+
+def test_a_second_automatic_window_needs_a_question():
+    run = Run("auto", step_ms=1000.0).steps(5000)
+    assert run.starts > 1
+    run = Run("auto", step_ms=1000.0)
+    run.in_question = False
+    assert run.steps(5000).starts == 1
+    run.in_question = True
+    assert run.steps(500).starts == 2
+
+
+def test_every_step_that_a_window_touches_is_told():
+    run = Run().steps(30)
+    opened, *_, last = [step for step in run.backend.log if isinstance(step, int)]
+    assert sorted(set(run.touched)) == list(range(opened - 1, last + 1))
+
+
+def test_reading_a_window_is_part_of_its_cost(monkeypatch):
+    monkeypatch.setattr("feedwatch.probe.profiling.thread_time_ns", iter(range(0, 10**12, 5 * MS)).__next__)
+    assert Run(start_ms=0, stop_ms=0).steps(30).windows.cost_ns == 5 * MS
 
 
 def test_the_first_window_comes_early_and_is_a_few_whole_steps():
@@ -334,3 +376,24 @@ def test_the_device_shown_is_the_one_that_got_the_most_bytes():
 
 def test_no_windows_fold_to_nothing():
     assert fold_windows([]) is None
+
+
+def test_a_start_is_rehearsed_once_and_one_that_hangs_is_never_made(monkeypatch):
+    assert Run().steps(2000).backend.rehearsals == 1
+    monkeypatch.setattr(profiling, "REHEARSAL_SECONDS", 0.01)
+    run = Run()
+    run.backend.hangs = threading.Event()
+    run.steps(2000)
+    run.backend.hangs.set()
+    assert run.backend.log == []
+    assert run.backend.rehearsals == 1
+    assert "has not started within" in run.windows.failed_because
+    assert len(run.notes) == 1
+
+
+def test_what_a_rehearsal_raises_is_what_the_start_would_have_raised():
+    def fails():
+        raise OSError("no CUPTI")
+
+    with pytest.raises(OSError, match="no CUPTI"):
+        profiling.in_time(fails, 5.0)

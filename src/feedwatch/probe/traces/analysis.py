@@ -18,6 +18,7 @@ from feedwatch.probe.traces.timeline import (
     intersection,
     shared,
     union,
+    union_of,
 )
 
 
@@ -91,10 +92,10 @@ def _steps(
 def _wait_by_host_step(timeline: Timeline, waits: Intervals, starts: Column, ends: Column) -> float:
     """By group where the file has groups, because the host waits for a prefetched batch outside its step."""
     by_time = covered(waits, starts, ends)
+    by_group = {group: union(spans).total for group, spans in timeline.waits_by_group.items()}
     total = 0.0
-    for index, step in enumerate(timeline.host_steps):
-        grouped = None if step.group is None else timeline.waits_by_group.get(step.group)
-        total += union(grouped).total if grouped is not None else float(by_time[index])
+    for step, waited in zip(timeline.host_steps, by_time, strict=True):
+        total += float(waited) if step.group is None else by_group.get(step.group, float(waited))
     return total
 
 
@@ -123,9 +124,11 @@ def _sizes(copies: Copies) -> "np.ndarray":
 def _bytes_within(copies: Copies, starts: Column, ends: Column) -> float:
     """A copy belongs to the step in which it began."""
     began, _ = copies.spans.columns()
-    inside = np.zeros(len(began), dtype=bool)
-    for start, end in zip(starts, ends, strict=True):
-        inside |= (began >= start) & (began < end)
+    steps = union_of(starts, ends)
+    if not len(steps.starts):
+        return 0.0
+    place = np.searchsorted(steps.starts, began, side="right") - 1
+    inside = (place >= 0) & (began < steps.ends[place])
     return float(np.sum(_sizes(copies)[inside]))
 
 

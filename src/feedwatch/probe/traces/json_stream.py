@@ -15,7 +15,7 @@ MAX_VALUE_CHARS: Final = 32 * 1024 * 1024
 
 _SPACE: Final = re.compile(r"\s*")
 _SEPARATORS: Final = re.compile(r"[\s,]*")
-_NOTHING: Final = re.compile(r"(?!)")
+_NOTHING: Final = re.compile(r"(?!)()")
 
 
 class CutOffError(TraceError):
@@ -23,10 +23,12 @@ class CutOffError(TraceError):
 
 
 class JsonStream:
-    """`skipped` matches the beginning of an unwanted item; `boundary` finds the next item from inside one.
+    """`skipped` matches the beginning of an unwanted item; `boundary` finds its end, and has a group that tells whether
+    the next item begins there.
 
     Items that are skipped are not decoded, which makes a large file several times faster. Where either does not
-    match, the item is decoded as usual.
+    match, the item is decoded as usual. `boundary` must match behind every item, so that no search goes further than
+    the item it began in: a search to the end of the text at every item would take hours for a hostile file.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class JsonStream:
                 while text[at] == "{":
                     unwanted = skipped(text, at)
                     beyond = boundary(text, unwanted.end()) if unwanted else None
-                    if beyond:
+                    if beyond and beyond.group(1):
                         at = beyond.end()
                         continue
                     item, at = scan(text, at)

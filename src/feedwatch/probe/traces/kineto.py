@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from feedwatch.errors import TraceError
@@ -39,7 +40,9 @@ _UNWANTED: Final = re.compile(
     r"(?:cpu_op|Operator|python_function|user_annotation|gpu_user_annotation|cuda_runtime|cuda_driver|Runtime|overhead)"
     r'",\s*"name":\s*"(?!ProfilerStep#)(?![^"]*DataLoader))'
 )
-_NEXT_EVENT: Final = re.compile(r'\}\s*,\s*(?=\{\s*"ph":)')
+# The first brace behind which a list goes on or ends is the item's own end if an event that begins like all others
+# follows; the group tells. Anything else (a brace in a text, an event with its keys in another order) is decoded.
+_NEXT_EVENT: Final = re.compile(r'\}\s*(?:,\s*(?=(\{\s*"ph":))|[,\]])')
 
 Repair = Callable[[Iterator[str]], Iterator[str]]
 
@@ -67,6 +70,7 @@ class KinetoTimeline:
         self._timeline = Timeline("kineto")
         # ProfilerStep#N is not unique within a file: a step is its name and its start.
         self._steps: dict[tuple[str, float], Step] = {}
+        self._twins: dict[str, dict[str, Step]] = {}
 
     def add(self, event: KinetoEvent) -> None:
         category = event.category.lower()
@@ -75,13 +79,22 @@ class KinetoTimeline:
         if category in _DEVICE_CATEGORIES:
             self._add_device_event(category, event, end_ns)
         elif category.startswith("gpu"):
-            return  # gpu_user_annotation: twins of the host's annotations, torch 2.x
+            self._add_twin(event, end_ns)
         elif event.name.startswith("ProfilerStep#"):
             self._steps[event.name, event.start_ns] = Step(event.start_ns, end_ns)
         elif "DataLoader" in event.name and "__next__" in event.name:
             self._timeline.waits.add(event.start_ns, end_ns)
 
+    def _add_twin(self, event: KinetoEvent, end_ns: float) -> None:
+        """gpu_user_annotation: where on the device the work of a step of the host's ran, once for each stream."""
+        if event.name.startswith("ProfilerStep#"):
+            twins = self._twins.setdefault(f"GPU:{event.device}", {})
+            known = twins.get(event.name, Step(event.start_ns, end_ns))
+            twins[event.name] = Step(min(known.start_ns, event.start_ns), max(known.end_ns, end_ns))
+
     def finish(self) -> Timeline:
+        for name, twins in self._twins.items():
+            self._timeline.device(name).steps = _whole_steps(list(twins.values()))
         steps = [step for step in self._steps.values() if step.end_ns > step.start_ns]
         self._timeline.host_steps = sorted(steps, key=lambda step: step.start_ns)
         return self._timeline
@@ -96,6 +109,16 @@ class KinetoTimeline:
             device.other.add(event.start_ns, end_ns)
             if category == "gpu_memcpy" and any(word in event.name for word in _TO_HOST):
                 device.d2h.add(event.start_ns, end_ns, event.size_bytes, UNKNOWN)
+
+
+def _whole_steps(twins: list[Step]) -> list[Step]:
+    """A host that runs ahead is steps away from its device, and a twin ends with its last kernel. So a step of the
+    device reaches from one twin to the next; behind the last one nothing tells where it ended.
+    """
+    ordered = sorted(twins, key=lambda step: step.start_ns)
+    if len(ordered) < 2:
+        return []
+    return [Step(one.start_ns, other.start_ns) for one, other in pairwise(ordered)]
 
 
 def _kind(name: str) -> str:

@@ -35,6 +35,11 @@ Ids = frozenset[int]
 GPU_PLANE: Final = re.compile(r"/device:GPU:\d+")
 CPU_PLANE: Final = "/host:CPU"
 MAX_ERROR_TEXTS: Final = 8
+# A part of two bytes takes about 80 once it is parsed, and a small compressed file may hold a hundred million of them.
+# Counting the bytes that could begin a part (its field's number, in the short form or a longer one) finds at least as
+# many as there are, and some quotes and line feeds besides.
+MAX_PARTS: Final = 16_000_000
+_FIRST_BYTES: Final = tuple(bytes([longer | field << 3 | 2]) for field in range(1, 6) for longer in (0, 0x80))
 
 # A line's name, such as `Stream #14(MemcpyH2D)`, lists what was ever seen on it: it says that the line is a stream, and
 # selects no event.
@@ -94,6 +99,8 @@ def whole_steps(device_steps: list[Step], host_steps: list[Step]) -> list[Step]:
 
 
 def _parse(data: bytes) -> Any:
+    if sum(data.count(first) for first in _FIRST_BYTES) > MAX_PARTS:
+        raise TraceError(f"more than {MAX_PARTS:,} parts: too many to hold")
     space = xspace_class()()
     try:
         space.ParseFromString(data)

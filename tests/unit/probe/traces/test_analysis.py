@@ -45,6 +45,25 @@ def test_a_copy_belongs_to_the_step_in_which_it_began():
     assert seen.exposed_per_step_ns == pytest.approx(10)
 
 
+def test_steps_that_overlap_count_a_copy_once():
+    gpu = device(copies=[(50, 60, BIG), (150, 160, BIG), (250, 260, BIG)])
+    seen = analyse(timeline({"GPU:0": gpu}, host_steps=[(0, 100), (40, 200)])).devices["GPU:0"]
+    assert seen.bytes_per_step == BIG
+
+
+def test_many_steps_and_many_copies_take_no_time_together():
+    """Comparing every step with every copy, or every step's group with all waits, would take an hour."""
+    gpu = device(copies=[(at, at + 0.5, 1) for at in range(100_000)])
+    made = timeline({"GPU:0": gpu}, host_steps=[(at, at + 1, 7) for at in range(100_000)])
+    made.waits_by_group[7] = Spans()
+    for at in range(100_000):
+        made.waits_by_group[7].add(at, at + 0.25)
+        made.waits.add(at, at + 0.25)
+    sample = analyse(made)
+    assert sample.devices["GPU:0"].bytes_per_step == 1
+    assert sample.step_wait_ns == pytest.approx(100_000 * 25_000)
+
+
 def test_the_devices_own_steps_come_before_the_hosts():
     gpu = device(kernels=[(0, 50)], steps=[(0, 50)])
     seen = analyse(timeline({"GPU:0": gpu}, host_steps=[(0, 100)])).devices["GPU:0"]

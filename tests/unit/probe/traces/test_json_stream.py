@@ -41,7 +41,7 @@ def test_a_number_that_goes_on_in_the_next_piece_is_read_whole():
 def test_unwanted_items_are_passed_over_and_the_others_are_not():
     wanted, unwanted = {"ph": "X", "n": 1}, {"ph": "M", "n": 2}
     text = json.dumps({"traceEvents": [unwanted, wanted, unwanted, unwanted, wanted, unwanted]})
-    patterns = {"skipped": re.compile(r'\{"ph": "M"'), "boundary": re.compile(r'\}\s*,\s*(?=\{"ph":)')}
+    patterns = {"skipped": re.compile(r'\{"ph": "M"'), "boundary": re.compile(r'\}\s*(?:,\s*(?=(\{"ph":))|[,\]])')}
     found = events(text, **patterns)
     # The last item has no item behind it to reach: it is decoded, and the reader looks at it as at any other.
     assert found == [wanted, wanted, unwanted]

@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 
@@ -190,3 +191,44 @@ def test_copies_back_to_the_host_are_counted_apart_and_still_keep_the_device_bus
     assert (gpu.to_host.count, gpu.to_host.size_bytes) == (1, 4000)
     assert gpu.copies.size_bytes == 1_000_000
     assert gpu.busy_ns == pytest.approx(50_000)
+
+
+def test_f89_an_event_with_its_keys_in_another_order_is_read_behind_one_that_is_skipped(tmp_path):
+    kernel = {"name": "gemm", "cat": "kernel", "ph": "X", "ts": 5, "dur": 5, "args": {"device": 0}}
+    skipped = {"ph": "M", "name": "a brace } , in a name"}
+    for between in ([skipped, kernel], [skipped, [], kernel], [skipped, 5, kernel], [{**skipped, "args": {}}, kernel]):
+        path = write_kineto(tmp_path / "t.json", [*between, skipped, kineto_event("kernel", "k2", 20, 1, device=0)])
+        assert read_trace(path).devices["GPU:0"].busy_ns == 6000
+
+
+def test_what_stands_behind_the_list_of_events_is_no_event(tmp_path):
+    kernel = kineto_event("kernel", "gemm", 0, 5, device=0)
+    trace = {"traceEvents": [kernel, {"ph": "M"}], "other": [{"a": 1}, {**kernel, "ts": 50}]}
+    (tmp_path / "t.json").write_text(json.dumps(trace))
+    assert read_trace(tmp_path / "t.json").devices["GPU:0"].kernels == 1
+
+
+def test_f77_items_that_are_no_events_cost_no_more_than_others(tmp_path):
+    """A search for the next event from each of them to the end of the file takes a minute here."""
+    (tmp_path / "t.json").write_text('{"traceEvents": [' + '{"ph": "M", "a": 1} ,[],' * 40_000 + "]}")
+    began = time.process_time()
+    assert read_trace(tmp_path / "t.json").devices == {}
+    assert time.process_time() - began < 10
+
+
+def test_steps_of_a_device_that_is_far_behind_its_host_are_its_own():
+    """The host launches a step in 6 ms, the device needs 50 for it: by the host's steps most copies belonged to none."""
+    ms, events = 1e6, []
+    for number in range(5):
+        begins = number * 50 * ms
+        events += [
+            KinetoEvent("user_annotation", f"ProfilerStep#{number}", number * 6 * ms, 6 * ms),
+            KinetoEvent("gpu_user_annotation", f"ProfilerStep#{number}", begins, 50 * ms, 0),
+            KinetoEvent("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", begins, 10 * ms, 0, 60_000_000),
+            KinetoEvent("kernel", "work", begins + 10 * ms, 40 * ms, 0),
+        ]
+    device = analyse(from_events(events)).devices["GPU:0"]
+    assert device.bytes_per_step == 60_000_000
+    assert device.exposed_per_step_ns == 10 * ms
+    assert device.idle_share == 0
+    assert (device.steps, device.step_ns) == (4, 50 * ms)
