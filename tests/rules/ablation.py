@@ -5,8 +5,8 @@ import typing
 from dataclasses import MISSING, replace
 
 from feedwatch.advise.seen_with import with_parts
-from feedwatch.diagnose.judge import judge
 from feedwatch.model.steps import EpochBoundaries, Startup
+from tests.rules.build import judged
 from tests.rules.fact_flow import TRACKED
 
 # Known on every way to train, and what most rules ask first.
@@ -34,13 +34,13 @@ def forgettable():
 def without(case, fact):
     """The case as it would be if nobody had handed over this fact."""
     facts = _forget(case.facts, fact)
-    return replace(
+    less = replace(
         case,
         facts=facts,
         startup=_forget(case.startup, fact),
         boundaries=_forget(case.boundaries, fact),
-        verdict=judge(case.run, facts) if case.run is not None else case.verdict,
     )
+    return judged(less) if case.run is not None else less
 
 
 def _forget(value, fact):

@@ -189,7 +189,10 @@ def _writes(node):
         return {f"Facts.{node.slice.value}"} & ALL_FACTS
     if isinstance(node, ast.Dict):
         keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
-        return {f"Facts.{key}" for key in keys & set(fields_of("Facts"))}
+        # A table of several fields of one class goes into a `replace(…, **table)`.
+        owners = [name for name in TRACKED if len(keys) > 2 and keys <= set(fields_of(name))]
+        several = {f"{owners[0]}.{key}" for key in keys} if len(owners) == 1 else set()
+        return several | {f"Facts.{key}" for key in keys & set(fields_of("Facts"))}
     if not isinstance(node, ast.Call):
         return set()
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -388,6 +391,10 @@ class _Reader(ast.NodeVisitor):
 
     def _loop(self, target, over):
         self.visit(over)
+        if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "zip" and isinstance(target, ast.Tuple):
+            for one, many in zip(target.elts, over.args, strict=False):
+                self._bind(one, None, _element(self.type_of(many)))
+            return
         self._bind(target, None, _element(self.type_of(over)))
 
     def _bind(self, target, value, kind):

@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from feedwatch.model.facts import CallbackTime
 from tests.rules.build import (
     Clumps,
     DeviceFacts,
@@ -43,7 +44,7 @@ def windows(draw):
 
 hosts = st.builds(
     host, cpu_budget=maybe(st.floats(0.5, 96.0)), cpu_used=maybe(st.floats(0.0, 96.0)), iowait_share=maybe(share),
-    ram_available_gb=maybe(st.floats(0.1, 500.0)),
+    ram_available_gb=maybe(st.floats(0.1, 500.0)), gc_share=maybe(share),
 )  # fmt: skip
 
 loaders = st.builds(
@@ -88,7 +89,7 @@ copies = st.builds(
 
 devices = st.builds(
     DeviceFacts, memory_free_bytes=maybe(st.integers(0, 10**11)), memory_used_share=maybe(share),
-    memory_total_bytes=maybe(st.integers(1, 10**11)), max_link_gb_per_s=maybe(st.floats(1.0, 64.0)),
+    memory_total_bytes=maybe(st.integers(1, 10**11)), utilisation=maybe(share), max_link_gb_per_s=maybe(st.floats(1.0, 64.0)),
 )  # fmt: skip
 
 epochs = st.builds(
@@ -97,15 +98,55 @@ epochs = st.builds(
 )  # fmt: skip
 
 
+callbacks = st.lists(
+    st.builds(CallbackTime, st.sampled_from(["ModelCheckpoint", "CSVLogger", "Mine"]), st.floats(0.0, 100.0)),
+    max_size=2,
+).map(tuple)
+
+
 @st.composite
 def runs(draw):
     source = draw(st.sampled_from(["loader", "tf", "pydataset", "generator"]))
     kind = draw(st.sampled_from(["cpu", "cuda"]))
-    facts = {"device_kind": kind, "local_ranks": draw(st.integers(1, 8)), "precision": draw(st.sampled_from([None, "32-true", "bf16-mixed"])), "tensor_cores": draw(flag)}  # fmt: skip
+    facts = {"device_kind": kind, "local_ranks": draw(st.integers(1, 8)), "precision": draw(st.sampled_from([None, "32-true", "bf16-mixed"])), "tensor_cores": draw(flag), "capability": draw(st.sampled_from([None, (7, 5), (8, 0)])), "tf32": draw(flag)}  # fmt: skip
     return case(
         draw(windows()), of=torch_run(**facts) if source == "loader" else keras_run(run_eagerly=draw(flag), **facts),
         host_facts=draw(hosts), loader=draw(loaders) if source == "loader" else None, tf=draw(pipelines) if source == "tf" else None,
         pydataset=draw(pydatasets) if source == "pydataset" else None, kind="generator" if source == "generator" else "unknown",
-        transfers=draw(maybe(copies)), device=draw(maybe(devices)), boundaries=draw(epochs),
+        transfers=draw(maybe(copies)), device=draw(maybe(devices)), boundaries=draw(epochs), validation_ms=draw(st.floats(0.0, 5000.0)), callbacks=draw(callbacks),
         batch=draw(maybe(st.builds(batch, tensors=st.integers(1, 200), pinned=flag, integral_floats=flag))),
     )  # fmt: skip
+
+
+@st.composite
+def consistent_runs(draw):
+    """Runs as a machine would produce them: the wait follows from the load, the step and who works beside whom."""
+    step_ms, load_ms = draw(st.floats(2.0, 100.0)), draw(st.floats(1.0, 300.0))
+    cpus, waits = draw(st.sampled_from([2.0, 4.0, 8.0, 16.0])), draw(st.sampled_from([0.0, 0.5, 0.95]))
+    if draw(st.booleans()):
+        workers = draw(st.integers(0, 8))
+        wait_ms = load_ms if workers == 0 else max(0.2, load_ms / min(workers, cpus / max(0.05, 1 - waits)) - step_ms)
+        busy = min(cpus, 0.5 + (1 - waits) * workers)
+        machine = host(cpu_budget=cpus, cpu_used=busy, process_cpus=min(busy, 0.5), training_cpus=min(busy, 0.45))
+        made = loader(
+            num_workers=workers, load_ms=load_ms, cpu_share=1 - waits, core_wait_share=0.0, blocked_share=waits,
+            persistent_workers=draw(st.booleans()) and workers > 0, item_ms=load_ms / 32, collate_ms=0.1,
+        )  # fmt: skip
+        return case(window(step_ms + wait_ms, wait_ms), loader=made, host_facts=machine)
+    ahead, calls = draw(st.booleans()), draw(st.sampled_from([None, 1, 2]))
+    op, lanes = ("Map", 1) if calls is None else ("ParallelMap", calls)
+    exposed_ms = load_ms / lanes
+    wait_ms = max(0.1, exposed_ms - step_ms) if ahead or calls else exposed_ms
+    work = stage(
+        op, load_ms, parallelism=calls, parallelism_now=calls, element_bytes=draw(st.sampled_from([None, 1000]))
+    )
+    data = tf_data(
+        stage("FromTensorSlices", 0.02), work, stage("Batch", 0.5), *([stage("Prefetch", 0.05)] if ahead else []),
+        works_ahead=ahead, endless=False, cpu_budget=round(cpus),
+    )  # fmt: skip
+    used = min(cpus, (step_ms + (1 - waits) * load_ms) / (step_ms + wait_ms))
+    return case(
+        window(step_ms + wait_ms, wait_ms),
+        tf=data,
+        host_facts=host(cpu_budget=cpus, cpu_used=used, process_cpus=used),
+    )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from feedwatch.model.account import Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import RanksSection
 from feedwatch.model.steps import Counts, EpochBoundaries, PhaseTime, Startup, Window
@@ -16,6 +17,7 @@ class Case:
     startup: Startup = Startup()
     boundaries: EpochBoundaries = EpochBoundaries()
     counts: Counts = Counts()
+    account: Account | None = None  # the whole run from the first steady step on; None without one
     ranks: RanksSection | None = None  # only where the files of several ranks are read together
 
     def phase(self, name: str) -> PhaseTime | None:

@@ -32,23 +32,24 @@ class Absent(NamedTuple):
 
 ABSENT: Final[tuple[Absent, ...]] = (
     Absent(
-        ("PipelineFacts.tf_data", "PipelineFacts.pydataset", "FW131"),
+        ("PipelineFacts.tf_data", "PipelineFacts.pydataset", "FW126", "FW131"),
         TORCH,
         "torch reads from DataLoaders, not from tf.data, PyDatasets or generators",
     ),
     Absent(
-        ("RunFacts.run_eagerly", "RunFacts.retraces"),
+        ("RunFacts.run_eagerly", "RunFacts.retraces", "RunFacts.steps_per_execution"),
         TORCH,
         "a torch model is not traced, and torch.compile does not tell when it compiles again",
     ),
     Absent(
-        ("Facts.transfers", "RunFacts.other_profiler", "FW201"),
+        ("Facts.transfers", "RunFacts.other_profiler"),
         TORCH_LOOP,
-        "no profiler window and no device clock runs in a loop of your own, so its copies and kernels are not seen",
+        "no profiler window runs in a loop of your own, so its kernels and the kinds of its copies are not seen",
     ),
     Absent(("Facts.callbacks",), TORCH_LOOP, "a loop of your own has no callbacks that could be timed one by one"),
     Absent(("RunFacts.precision",), TORCH_LOOP, "the precision is not known before the model runs"),
     Absent(("RunFacts.synchronises",), TORCH_LOOP, "reads of device values are not watched in a loop of your own"),
+    Absent(("FW311",), TORCH_LOOP, "where validation begins in a loop of your own is not known"),
     Absent(("FW202",), TORCH_LOOP, "the copy is a line of your own, and its arguments are not seen"),
     Absent(
         (
@@ -63,7 +64,11 @@ ABSENT: Final[tuple[Absent, ...]] = (
         "Keras turns a DataLoader's batch into arrays of the backend before it can be looked at",
     ),
     Absent(("FW202",), KERAS, "Keras copies the batch itself, and there is no setting to change"),
-    Absent(("RunFacts.tensor_cores",), KERAS, "Keras does not tell what the device can compute with"),
+    Absent(("FW201", "FW203"), (Framework.KERAS_JAX,), "JAX has no setting for how a batch is copied"),
+    Absent(("FW207",), (Framework.KERAS_JAX,), "Keras makes arrays of the host's of every batch before it trains"),
+    Absent(("FW209",), (Framework.KERAS_JAX,), "JAX compiles the whole step for the device"),
+    Absent(("FW302",), (Framework.KERAS_TORCH,), "torch runs eagerly unless it is told to compile"),
+    Absent(("FW309",), (Framework.KERAS_TORCH,), "Keras on torch trains one batch per call and knows no other way"),
     Absent(("RunFacts.local_ranks",), KERAS, "Keras does not tell how many processes share a machine"),
     Absent(
         ("RunFacts.retraces",),

@@ -1,37 +1,40 @@
-"""What bounds the run: the largest loss that is worth saying, or compute, which is the goal."""
+"""What bounds the run: the largest loss of its account, or compute, which is the goal."""
 
 from feedwatch.diagnose.sentences import describe
 from feedwatch.diagnose.shares import Shares, shares
 from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.account import Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.steps import INPUT_WAIT, Window
 from feedwatch.model.verdict import Bound, Verdict
 
 
-def judge(run: Window | None, facts: Facts) -> Verdict:
-    if run is None or run.steps < THRESHOLDS.min_steady_steps:
+def judge(run: Window | None, facts: Facts, account: Account | None, ceiling: float | None = None) -> Verdict:
+    """`ceiling`: what the model of the supply estimates; without it, the account without its waiting."""
+    if run is None or account is None or run.steps < THRESHOLDS.min_steady_steps:
         return _too_early(run)
-    parts = shares(run, facts)
+    typical = account.typical
+    parts = shares(run, facts, typical)
     bound = _largest_loss(parts)
-    title, detail = describe(bound, parts, run, facts)
+    title, detail = describe(bound, parts, run, facts, typical)
     return Verdict(
         bound=bound,
         title=title,
         detail=detail,
-        stall_ratio=run.stall_ratio,
-        step_ms=run.step.median_ns / 1e6,
+        stall_ratio=typical.stall_ratio,
+        step_ms=run.wall_ns / run.steps / 1e6,
         samples_per_s=samples_per_s(run),
-        ceiling_speedup=ceiling_speedup(run),
+        ceiling_speedup=_ceiling(typical, ceiling),
         headroom=headroom(run, facts),
     )
 
 
-def ceiling_speedup(run: Window) -> float | None:
-    """The step without the wait: no change to the input can gain more."""
-    stalled_ns = run.stalled_ns
-    if stalled_ns is None or stalled_ns >= run.wall_ns:
-        return None
-    return run.wall_ns / (run.wall_ns - stalled_ns)
+def _ceiling(account: Account, estimated: float | None) -> float | None:
+    """The run without its waiting, or better where the input also takes the step's CPUs. An estimate."""
+    stalled_ns = account.stalled_ns
+    if stalled_ns is None or stalled_ns >= account.wall_ns:
+        return estimated
+    return max(account.wall_ns / (account.wall_ns - stalled_ns), estimated or 1.0)
 
 
 def headroom(run: Window, facts: Facts) -> float | None:
@@ -56,9 +59,9 @@ def _largest_loss(parts: Shares) -> Bound:
         (parts.host, Bound.HOST),
     ]
     known = [(share, bound) for share, bound in losses if share is not None]
-    worth = [(share, bound) for share, bound in known if share >= THRESHOLDS.worth_saying_share]
-    if worth:
-        return max(worth, key=lambda loss: loss[0])[1]
+    large = [(share, bound) for share, bound in known if share >= THRESHOLDS.bounds_share]
+    if large:
+        return max(large, key=lambda loss: loss[0])[1]
     # When the wait was not measured, nobody knows whether the device computed or waited.
     return Bound.UNKNOWN if parts.input is None else Bound.COMPUTE
 
@@ -69,6 +72,6 @@ def _too_early(run: Window | None) -> Verdict:
         bound=Bound.UNKNOWN,
         title="Too early to tell",
         detail=f"{seen} steady steps were measured; a verdict needs {THRESHOLDS.min_steady_steps}.",
-        step_ms=None if run is None else run.step.median_ns / 1e6,
+        step_ms=None if run is None else run.wall_ns / max(1, run.steps) / 1e6,
         samples_per_s=None if run is None else samples_per_s(run),
     )

@@ -8,7 +8,7 @@ EVEN = Clumps(stalled_steps=200, largest_wait_ns=30_000_000)
 FIRES = {
     "short bursts": case(window(100, 15, clumps=BURSTS), loader=loader(load_ms=120.0)),
     "short bursts beside a slow handover at every step": case(
-        window(100, 15, clumps=EVEN), loader=loader(load_ms=120.0, ready_share=0.9, delivery_ms=3.0)
+        window(100, 15, clumps=BURSTS), loader=loader(load_ms=120.0, ready_share=0.9, delivery_ms=3.0)
     ),
 }
 SILENT = {
@@ -19,6 +19,6 @@ SILENT = {
     ),
     "healthy": case(window(100, 1, clumps=BURSTS), loader=loader(load_ms=120.0)),
     "no queue without workers": case(window(100, 15, clumps=BURSTS), loader=loader(num_workers=0, load_ms=15.0)),
-    "no queue is that deep": case(window(100, 15, clumps=Clumps(1, 9_000_000_000)), loader=loader(load_ms=120.0)),
+    "no queue is that deep": case(window(100, 15, clumps=Clumps(1, 20_000_000_000)), loader=loader(load_ms=120.0)),
 }
 UNKNOWN = {"load not measured": case(window(100, 15, clumps=BURSTS), loader=loader(load_ms=None))}

@@ -2,7 +2,9 @@
 
 from tests.rules.build import case, loader, window
 
-TENSORS = loader(num_workers=0, in_memory=True, item_ms=0.01, load_ms=6.0, batch_size=512, dataset_name="TensorDataset")
+TENSORS = loader(
+    num_workers=0, in_memory=True, item_ms=0.004, load_ms=6.0, batch_size=512, dataset_name="TensorDataset"
+)
 
 FIRES = {
     "a TensorDataset item by item": case(window(8, 6), loader=TENSORS),
@@ -10,7 +12,7 @@ FIRES = {
         window(8, 5), loader=loader(num_workers=2, in_memory=True, item_ms=0.01, load_ms=9.0, batch_size=512)
     ),
     "item time from the batch": case(
-        window(8, 6), loader=loader(num_workers=0, in_memory=True, item_ms=None, load_ms=6.0, batch_size=512)
+        window(8, 6), loader=loader(num_workers=0, in_memory=True, item_ms=None, load_ms=6.0, batch_size=2048)
     ),
 }
 SILENT = {

@@ -1,6 +1,6 @@
 """Cases for FW108."""
 
-from tests.rules.build import Clumps, case, host, loader, window
+from tests.rules.build import case, host, loader, window
 
 SLOW_ONES = loader(num_workers=4, load_ms=300.0, item_ms=4.0, item_p99_ms=400.0)
 # Four workers on four CPUs: no more workers to be had.
@@ -12,10 +12,6 @@ SILENT = {
     "items are alike": case(window(100, 40), loader=loader(item_ms=4.0, item_p99_ms=9.0)),
     "slow ones are still short against the step": case(
         window(100, 40), loader=loader(num_workers=4, item_ms=0.1, item_p99_ms=2.0), host_facts=FULL
-    ),
-    "on average the load fits": case(
-        window(100, 15, clumps=Clumps(20, 300_000_000)),
-        loader=loader(num_workers=4, load_ms=200.0, item_ms=4.0, item_p99_ms=400.0),
     ),
 }
 UNKNOWN = {

@@ -2,22 +2,20 @@
 
 from tests.rules.build import case, host, loader, window
 
+LATE = {"ready_share": 0.05, "cpu_share": 0.97, "core_wait_share": 0.02, "blocked_share": 0.01}
+
 FIRES = {
     "all CPUs in use": case(
-        window(100, 60), loader=loader(num_workers=4, load_ms=350.0), host_facts=host(cpu_budget=4.0, cpu_used=3.9)
+        window(120, 80),
+        loader=loader(num_workers=4, load_ms=400.0, **LATE),
+        host_facts=host(cpu_budget=4.0, cpu_used=3.9, process_cpus=0.35),
     ),
     "workers wait for a core": case(
-        window(100, 60),
-        loader=loader(num_workers=2, load_ms=180.0, core_wait_share=0.4),
-        host_facts=host(cpu_budget=2.0, cpu_used=None),
-    ),
-    "on a machine that others fill": case(
-        window(100, 60),
-        loader=loader(num_workers=2, load_ms=180.0, cpu_share=0.4, core_wait_share=0.55, blocked_share=0.05),
-        host_facts=host(cpu_budget=2.0, cpu_used=1.0, machine_cpu_share=1.0),
-    ),
-    "the only CPU is busy": case(
-        window(60, 30), loader=loader(num_workers=0, load_ms=30.0), host_facts=host(cpu_budget=1.0, cpu_used=1.0)
+        window(120, 80),
+        loader=loader(
+            num_workers=2, load_ms=230.0, cpu_share=0.75, core_wait_share=0.24, blocked_share=0.01, ready_share=0.05
+        ),
+        host_facts=host(cpu_budget=2.0, cpu_used=2.0, process_cpus=0.35),
     ),
 }
 SILENT = {
@@ -28,6 +26,8 @@ SILENT = {
     ),
 }
 UNKNOWN = {
-    "CPU use not measured": case(window(92, 60), loader=loader(core_wait_share=None), host_facts=host(cpu_used=None)),
+    "nobody knows whether batches were ready": case(
+        window(120, 80), loader=loader(num_workers=4, load_ms=400.0), host_facts=host(cpu_budget=4.0, cpu_used=3.9)
+    ),
     "no CPU budget": case(window(92, 60), loader=loader(), host_facts=host(cpu_budget=None)),
 }

@@ -8,7 +8,9 @@ FIRES = {
     "the disk is busy": case(
         window(200, 160), loader=loader(num_workers=2, **WAITING), host_facts=host(iowait_share=0.5)
     ),
-    "as many workers as CPUs, all waiting": case(window(90, 60), loader=loader(num_workers=8, **WAITING)),
+    "as many workers as can be, all waiting": case(
+        window(60, 30), loader=loader(num_workers=16, **{**WAITING, "load_ms": 800.0})
+    ),
 }
 SILENT = {
     "few workers, idle disk: more of them help": case(window(200, 160), loader=loader(num_workers=2, **WAITING)),

@@ -1,6 +1,6 @@
 """Cases for FW120."""
 
-from tests.rules.build import case, host, stage, tf_data, window
+from tests.rules.build import case, keras_host, stage, tf_data, window
 
 SLICES = stage("FromTensorSlices", 0.2)
 AHEAD = stage("Prefetch", 0.1, buffer_size=-1)
@@ -15,24 +15,20 @@ FIRES = {
     "without a prefetch": case(
         window(80, 60), tf=tf_data(SLICES, stage("Map", 60.0), stage("Batch", 1.0, batch_size=32), works_ahead=False)
     ),
-    "a py_function that only waits": case(window(62, 42), tf=serial(python=True), host_facts=host(cpu_used=0.3)),
+    "a py_function that only waits": case(window(62, 42), tf=serial(python=True), host_facts=keras_host(cpu_used=0.4)),
     "a lambda has no name": case(window(62, 42), tf=serial(function="<lambda>", source=None)),
 }
 SILENT = {
     "healthy": case(window(100, 0.1), tf=serial()),
     "already parallel": case(window(62, 42), tf=serial(parallelism=-1, parallelism_now=2, tunable=True)),
     "made parallel by tf.data itself": case(window(62, 42), tf=serial(parallelism_now=4, tunable=True)),
-    "the interpreter's lock": case(window(62, 42), tf=serial(python=True), host_facts=host(cpu_used=1.2)),
+    "the interpreter's lock": case(window(62, 42), tf=serial(python=True), host_facts=keras_host(cpu_used=1.4)),
     "another stage is slower": case(
         window(62, 42), tf=tf_data(stage("TFRecord", 60.0), stage("Map", 5.0), stage("Batch", 1.0), AHEAD)
     ),
-    "one CPU": case(window(62, 42), tf=serial(), host_facts=host(cpu_budget=1.0, cpu_used=1.0)),
+    "one CPU": case(window(62, 42), tf=serial(), host_facts=keras_host(cpu_budget=1.0, cpu_used=1.0)),
 }
 UNKNOWN = {
-    "Python on a machine that others fill": case(
-        window(62, 42), tf=serial(python=True), host_facts=host(cpu_used=0.3, machine_cpu_share=1.0)
-    ),
     "no stage times": case(window(62, 42), tf=tf_data(SLICES, stage("Map"), stage("Batch"), AHEAD)),
-    "no CPU budget": case(window(62, 42), tf=serial(), host_facts=host(cpu_budget=None)),
-    "nobody looked for Python in it": case(window(62, 42), tf=serial(python=None)),
+    "no CPU budget": case(window(62, 42), tf=serial(), host_facts=keras_host(cpu_budget=None)),
 }

@@ -11,7 +11,6 @@ AHEAD = stage("Prefetch", 0.1, buffer_size=-1)
 
 FIRES = {
     "input and compute take turns": case(window(60, 25), tf=tf_data(*PARTS, works_ahead=False)),
-    "no model of the pipeline": case(window(60, 25), tf=tf_data(stage("TFRecord"), stage("Batch"))),
     "repeat behind it does not help": case(window(60, 25), tf=tf_data(*PARTS, stage("Repeat"), works_ahead=False)),
 }
 SILENT = {
@@ -22,6 +21,7 @@ SILENT = {
     "healthy": case(window(60, 0.1), tf=tf_data(*PARTS, works_ahead=False)),
 }
 UNKNOWN = {
+    "no stage times": case(window(60, 25), tf=tf_data(stage("TFRecord"), stage("Batch"))),
     "the pipeline cannot be seen": case(window(60, 25), kind="tf.data", of=keras_run()),
     "no steps": case(None, tf=tf_data(*PARTS)),
 }

@@ -1,6 +1,6 @@
 """Cases for FW123."""
 
-from tests.rules.build import case, host, stage, tf_data, window
+from tests.rules.build import case, keras_host, stage, tf_data, window
 
 AHEAD = stage("Prefetch", 0.1, buffer_size=-1)
 
@@ -26,5 +26,5 @@ SILENT = {
 }
 UNKNOWN = {
     "number of files unknown": case(window(90, 60), tf=reading(stage("TFRecord", 80.0), files=None)),
-    "no CPU budget": case(window(90, 60), tf=reading(stage("TFRecord", 80.0)), host_facts=host(cpu_budget=None)),
+    "no CPU budget": case(window(90, 60), tf=reading(stage("TFRecord", 80.0)), host_facts=keras_host(cpu_budget=None)),
 }

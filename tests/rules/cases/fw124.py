@@ -1,9 +1,9 @@
 """Cases for FW124."""
 
-from tests.rules.build import case, host, stage, tf_data, window
+from tests.rules.build import case, keras_host, stage, tf_data, window
 
 AHEAD = stage("Prefetch", 0.1, buffer_size=-1)
-COMPUTES = host(cpu_used=1.2)
+COMPUTES = keras_host(cpu_used=1.2)
 
 
 def python(*slow):
@@ -15,11 +15,6 @@ PY_FUNCTION = stage("ParallelMap", 120.0, python=True, parallelism=-1, paralleli
 FIRES = {
     "a py_function": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=COMPUTES),
     "serial as well": case(window(80, 60), tf=python(stage("Map", 70.0, python=True)), host_facts=COMPUTES),
-    "calls that wait for the lock, counted one behind the other": case(
-        window(27, 16),
-        tf=python(stage("ParallelMap", 43.6, python=True, parallelism=-1, parallelism_now=1)),
-        host_facts=host(cpu_used=0.87),
-    ),
     "from_generator": case(
         window(80, 60),
         tf=tf_data(stage("FromGenerator", 70.0, python=True), stage("Batch", 1.0), AHEAD),
@@ -28,16 +23,13 @@ FIRES = {
 }
 SILENT = {
     "healthy": case(window(80, 0.1), tf=python(PY_FUNCTION), host_facts=COMPUTES),
-    "the Python only waits": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=host(cpu_used=0.3)),
+    "the Python only waits": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=keras_host(cpu_used=0.3)),
     "TensorFlow operations": case(window(80, 60), tf=python(stage("Map", 70.0)), host_facts=COMPUTES),
     "another stage is slower": case(
         window(80, 60), tf=python(stage("Map", 1.0, python=True), stage("Map", 60.0)), host_facts=COMPUTES
     ),
 }
 UNKNOWN = {
-    "others fill the machine": case(
-        window(80, 60), tf=python(PY_FUNCTION), host_facts=host(cpu_used=0.2, machine_cpu_share=1.0)
-    ),
-    "CPU use not measured": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=host(cpu_used=None)),
+    "no CPU budget": case(window(80, 60), tf=python(PY_FUNCTION), host_facts=keras_host(cpu_budget=None)),
     "no stage times": case(window(80, 60), tf=python(stage("Map", python=True)), host_facts=COMPUTES),
 }

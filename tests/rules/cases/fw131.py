@@ -1,6 +1,6 @@
 """Cases for FW131."""
 
-from tests.rules.build import case, host, keras_run, window
+from tests.rules.build import case, keras_host, keras_run, window
 
 FIRES = {
     "a generator that cannot keep up": case(window(80, 60), kind="generator", load_ms=78.0, of=keras_run()),
@@ -11,6 +11,6 @@ SILENT = {
     "arrays": case(window(80, 60), kind="arrays", of=keras_run()),
 }
 UNKNOWN = {
-    "no CPU budget": case(window(80, 60), kind="generator", of=keras_run(), host_facts=host(cpu_budget=None)),
+    "no CPU budget": case(window(80, 60), kind="generator", of=keras_run(), host_facts=keras_host(cpu_budget=None)),
     "kind unknown": case(window(80, 60), of=keras_run()),
 }

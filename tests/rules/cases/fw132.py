@@ -1,9 +1,9 @@
 """Cases for FW132."""
 
-from tests.rules.build import case, host, stage, tf_data, window
+from tests.rules.build import case, keras_host, stage, tf_data, window
 
 AHEAD = stage("Prefetch", 0.1, buffer_size=-1)
-FULL = host(cpu_used=7.8)
+FULL = keras_host(cpu_used=7.8)
 
 
 def busy(**changes):
@@ -13,11 +13,11 @@ def busy(**changes):
 
 FIRES = {"AUTOTUNE has used up the CPUs": case(window(85, 45), tf=busy(), host_facts=FULL)}
 SILENT = {
-    "CPUs are left": case(window(85, 45), tf=busy(), host_facts=host(cpu_used=3.0)),
+    "CPUs are left": case(window(85, 45), tf=busy(), host_facts=keras_host(cpu_used=3.0)),
     "healthy": case(window(85, 0.1), tf=busy(), host_facts=FULL),
     "parallelism is fixed": case(window(85, 45), tf=busy(parallelism=2, parallelism_now=2), host_facts=FULL),
 }
 UNKNOWN = {
-    "CPU use not measured": case(window(85, 45), tf=busy(), host_facts=host(cpu_used=None)),
+    "no CPU budget": case(window(85, 45), tf=busy(), host_facts=keras_host(cpu_budget=None, cpu_used=7.8)),
     "no stage times": case(window(85, 45), tf=tf_data(stage("ParallelMap", parallelism=-1), AHEAD), host_facts=FULL),
 }

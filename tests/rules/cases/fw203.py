@@ -3,8 +3,12 @@
 from tests.rules.build import batch, case, cuda, keras_run, loader, stage, tf_data, transfers, window
 
 FAST = loader(load_ms=20.0, num_workers=4, pin_memory=True)
+SLOW = loader(load_ms=200.0, num_workers=4, pin_memory=True)
 
 FIRES = {
+    "in the stream that computes, by the device's own clock": case(
+        window(50, 0.1, h2d_ms=10.0, starved_ms=0.1), loader=FAST, of=cuda(), batch=batch(pinned=True)
+    ),
     "pinned and alone": case(window(50, 0.1), loader=FAST, of=cuda(), transfers=transfers(kind="pinned")),
     "TensorFlow": case(
         window(50, 0.1),
@@ -14,13 +18,20 @@ FIRES = {
     ),
 }
 SILENT = {
+    "batches come no faster": case(
+        window(50, 20, h2d_ms=10.0, starved_ms=20), loader=SLOW, of=cuda(), batch=batch(pinned=True)
+    ),
     "most of it is hidden": case(
         window(50, 0.1), loader=FAST, of=cuda(), transfers=transfers(kind="pinned", copy_ms=20.0, hidden_ms=14.0)
+    ),
+    "JAX sends ahead itself": case(
+        window(50, 0.1),
+        tf=tf_data(stage("TFRecord", 1.0), stage("Prefetch", 0.1)),
+        of=keras_run(device_kind="cuda", backend="jax"),
+        transfers=transfers(kind="pinned"),
     ),
     "pageable": case(window(50, 0.1), loader=FAST, of=cuda(), transfers=transfers(), batch=batch()),
 }
 UNKNOWN = {
-    "no profiler window": case(
-        window(50, 0.1, h2d_ms=10.0, starved_ms=0.1), loader=FAST, of=cuda(), batch=batch(pinned=True)
-    )
+    "host time of the copy only": case(window(50, 0.1, h2d_ms=10.0), loader=FAST, of=cuda(), batch=batch(pinned=True)),
 }

@@ -1,6 +1,6 @@
 """Cases for FW204."""
 
-from tests.rules.build import batch, case, cuda, loader, transfers, window
+from tests.rules.build import batch, case, cuda, keras_run, loader, transfers, window
 
 FAST = loader(load_ms=20.0, num_workers=4, pin_memory=True)
 PINNED = transfers(kind="pinned")
@@ -24,6 +24,13 @@ FIRES = {
         transfers=PINNED,
     ),
 }
+FIRES["Keras"] = case(
+    window(50, 0.1),
+    kind="arrays",
+    of=keras_run(device_kind="cuda"),
+    batch=batch(dtypes={"float64": 20_000_000}),
+    transfers=PINNED,
+)
 SILENT = {
     "float32 that is needed": case(
         window(50, 0.1), loader=FAST, of=cuda(precision="32-true"), batch=batch(integral_floats=False), transfers=PINNED

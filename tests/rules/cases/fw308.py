@@ -15,6 +15,7 @@ FIRES = {
     "XLA compiled for longer than tracing took": case(
         window(50, 0.1, steps=100), startup=Startup(20_000.0, 2_000.0), counts=SHORT, of=keras_run()
     ),
+    "JAX": case(window(50, 0.1, steps=100), startup=Startup(20_000.0), counts=SHORT, of=keras_run(backend="jax")),
 }
 SILENT = {
     "a usual start": case(window(50, 0.1), startup=Startup(first_step_ms=1500.0)),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from feedwatch.advise.pages import page_markdown, symptom_index
+from feedwatch.advise.pages import KINDS, page_markdown, rule_index, symptom_index
 from feedwatch.advise.registry import RETIRED, RULES
+from feedwatch.advise.rule import HEADINGS
 
 ROOT = Path(__file__).parents[3]
 
@@ -17,28 +18,45 @@ by_code = pytest.mark.parametrize("one", RULES, ids=lambda one: one.code)
 
 @by_code
 def test_the_page_is_complete(one):
-    page = one.page
-    for text in (page.sees, page.why, page.fix, page.leave):
+    *texts, references = re.split(r"\n?## .+\n", one.page)[1:]
+    assert len(texts) == 4
+    for text in texts:
         assert len(text) > 15
         assert text.rstrip().endswith((".", "`"))
-    assert page.references
-    assert all(reference.startswith("https://") for reference in page.references)
+    assert references.strip()
+    assert all(line.startswith("- https://") for line in references.strip().splitlines())
     assert one.symptoms
     assert one.edit_lines >= 1
 
 
 @by_code
-def test_a_page_has_the_same_headings_for_every_rule(one):
-    headings = re.findall(r"^## (.+)$", page_markdown(one.name), re.MULTILINE)
-    assert headings == ["What it sees", "Why it costs", "Fix", "When to leave it", "References"]
+def test_a_page_is_the_rules_own_text_below_its_name(one):
+    title, *lines = page_markdown(one.name).splitlines()
+    assert title == f"# {one.code} {one.name}"
+    shown = [line for line in lines if not line.startswith(("Seen with: ", "Not with "))]
+    assert [line for line in shown if line] == [line for line in one.page.splitlines() if line]
+
+
+@by_code
+def test_where_it_is_seen_stands_behind_what_it_sees(one):
+    page = page_markdown(one.code)
+    assert page.index(f"## {HEADINGS[0]}") < page.index("\nSeen with: ") < page.index(f"## {HEADINGS[1]}")
 
 
 @by_code
 def test_every_symptom_leads_to_its_rule(one):
     index = symptom_index()
     for symptom in one.symptoms:
-        line = next(line for line in index.splitlines() if line.startswith(f"- **{symptom}**"))
-        assert f"(rules/{one.code}.md)" in line
+        below = index.partition(f"## {symptom}\n")[2].partition("\n## ")[0]
+        assert f"(rules/{one.code}.md): " in below
+
+
+@by_code
+def test_the_index_has_every_rule_once_below_its_kind(one):
+    below = rule_index().partition(f"## {KINDS[one.code[2]]}\n")[2].partition("\n## ")[0]
+    (line,) = [line for line in rule_index().splitlines() if f"({one.code}.md)" in line]
+    assert line in below
+    assert line.endswith(".")
 
 
 def test_the_generated_pages_are_those_in_the_repository():

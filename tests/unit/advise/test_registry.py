@@ -52,6 +52,9 @@ RELEASED = {
     "FW306": "full-precision",
     "FW307": "model-too-small-for-device",
     "FW308": "start-up-dominated",
+    "FW309": "call-overhead",
+    "FW310": "gc-pauses",
+    "FW311": "slow-validation",
     "FW401": "profiler-busy",
     "FW402": "no-device-trace",
     "FW403": "too-few-steps",
@@ -69,7 +72,7 @@ from dataclasses import replace
 
 from feedwatch.advise.registry import rule
 
-RULE = replace(rule("FW101"), code="FW100", name="planted-rule")
+RULE = replace(rule("FW403"), code="FW100", name="planted-rule")
 """
 
 by_code = pytest.mark.parametrize("one", RULES, ids=lambda one: one.code)

@@ -9,12 +9,17 @@ from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSampl
 from feedwatch.model.verdict import Bound
 from tests.fakes.reports import course
 from tests.fakes.values import facts, run_facts
+from tests.rules.build import EpochBoundaries, account, window
 
 GPU = run_facts(device="cuda:0", device_kind="cuda")
 
 
 def verdict(known=None, steps=40, slices=4, **phases):
-    return judge(course(steps, slices, **phases).run(), known or facts())
+    return judged(course(steps, slices, gap_ns=0, **phases), known or facts())
+
+
+def judged(measured, known, ceiling=None):
+    return judge(measured.run(), known, measured.account(), ceiling)
 
 
 def transfers(exposed_ms=0.0, idle_share=None, steps=10):
@@ -43,12 +48,28 @@ def test_half_the_time_waiting_is_input_bound_with_a_ceiling_of_two():
     assert "waits for data 50 % of the time" in seen.title
 
 
+def test_the_models_ceiling_counts_where_it_is_higher():
+    """The input takes the step's CPUs as well: without it the run gains more than its waiting."""
+    measured = course(wall_ms=10, wait_ms=5, compute_ms=5)
+    assert judged(measured, facts(), 3.0).ceiling_speedup == 3.0
+    assert judged(measured, facts(), 1.2).ceiling_speedup == pytest.approx(2.0, rel=0.02)
+
+
+def test_waiting_at_epoch_starts_counts_as_waiting_in_steps_does():
+    run = window(100, 1)
+    slow = EpochBoundaries(count=4, median_ms=5000.0, loader_start_ms=0.0, first_fetch_ms=5000.0)
+    seen = judge(run, facts(), account(run, slow))
+    assert seen.bound is Bound.INPUT
+    assert "epoch starts" in seen.detail
+    assert judge(run, facts(), account(run, EpochBoundaries())).bound is Bound.COMPUTE
+
+
 def test_a_busy_step_is_compute_bound():
     assert verdict(wall_ms=10, wait_ms=0.3, compute_ms=9.5).bound is Bound.COMPUTE
 
 
-@pytest.mark.parametrize(("wait_ms", "bound"), [(0.49, Bound.COMPUTE), (0.51, Bound.INPUT)])
-def test_five_percent_is_worth_saying(wait_ms, bound):
+@pytest.mark.parametrize(("wait_ms", "bound"), [(0.98, Bound.COMPUTE), (1.02, Bound.INPUT)])
+def test_a_tenth_of_the_run_bounds_it(wait_ms, bound):
     assert verdict(wall_ms=10, wait_ms=wait_ms, compute_ms=10 - wait_ms).bound is bound
 
 
@@ -67,7 +88,7 @@ def test_the_bare_loop_of_a_tiny_model_is_not_host_bound():
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
 def test_too_few_steady_steps_are_unknown(steps):
-    seen = judge(course(steps, 1).run(), facts()) if steps else judge(None, facts())
+    seen = judged(course(steps, 1), facts()) if steps else judge(None, facts(), None)
     assert seen.bound is Bound.UNKNOWN
     assert seen.stall_ratio is None
 
@@ -77,15 +98,15 @@ def test_an_unmeasured_wait_is_unknown_not_compute():
 
 
 def test_on_a_device_clock_a_host_wait_while_the_device_is_busy_is_not_input_bound():
-    run = course(wall_ms=10, wait_ms=0.0, compute_ms=9.8, starved_ns=0, host_wait_ns=6_000_000).run()
-    seen = judge(run, facts(run=GPU))
+    run = course(wall_ms=10, wait_ms=0.0, compute_ms=9.8, starved_ns=0, host_wait_ns=6_000_000)
+    seen = judged(run, facts(run=GPU))
     assert seen.bound is Bound.COMPUTE
     assert seen.stall_ratio == 0.0
 
 
 def test_a_starved_device_is_named():
-    run = course(wall_ms=10, wait_ms=5, compute_ms=5, starved_ns=5_000_000, host_wait_ns=5_000_000).run()
-    assert judge(run, facts(run=GPU)).title.startswith("The GPU waits")
+    run = course(wall_ms=10, wait_ms=5, compute_ms=5, starved_ns=5_000_000, host_wait_ns=5_000_000)
+    assert judged(run, facts(run=GPU)).title.startswith("The GPU waits")
 
 
 def test_exposed_copies_are_transfer_bound():

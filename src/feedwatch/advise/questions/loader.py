@@ -1,58 +1,68 @@
-"""What rules ask about batches that are made in Python: by a DataLoader, a PyDataset or a generator."""
+"""What rules ask about a torch DataLoader: the run as it is, and the same run with other workers."""
 
 import math
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final
 
+from feedwatch.advise.as_is import handed_over, loading_of
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.cpu import crowded
-from feedwatch.advise.step_model import StepTimes, Supply, cpu_budget, input_bound_times
+from feedwatch.advise.plan import Plan, Work
+from feedwatch.advise.supply import Supply, supply
 from feedwatch.model.pipeline import LoaderFacts
+from feedwatch.model.steps import INPUT_WAIT
 from feedwatch.words import count, ms
 
-# Workers that mostly wait for storage may outnumber the CPUs, but not without end: each costs memory and a process.
+# Workers that wait may outnumber the CPUs, but not without end: each is a process with memory of its own.
+MOST_WORKERS: Final = 16
 MOST_WORKERS_PER_CPU: Final = 4
+# A setting this close to the best one is as good; the smaller one wins.
+AS_GOOD: Final = 1.03
+# Half of what is free stays free for everything else.
+MOST_OF_MEMORY: Final = 0.5
+DEFAULT_PREFETCH: Final = 2
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 -- a name in a sentence
 
 
-class LoaderLook(NamedTuple):
-    """An input-bound run that reads from a torch DataLoader."""
+@dataclass(frozen=True, slots=True)
+class LoaderLook:
+    """A run that reads from a torch DataLoader, explained by the model."""
 
+    case: Case
     loader: LoaderFacts
-    times: StepTimes
-
-
-class WorkerPlan(NamedTuple):
-    """How many DataLoader workers a run needs, and how many the CPUs carry."""
-
-    needed: int  # to supply a batch as often as the rest of the step can take one
-    carried: int  # what the CPU budget has room for
-    supply: Supply  # with the smaller of both
+    supply: Supply
+    load_ms: float  # one batch on one worker, as measured
+    items: Work  # the same without the time in which it waited for a CPU
 
     @property
-    def workers(self) -> int:
-        return min(self.needed, self.carried)
+    def plan(self) -> Plan:
+        return self.supply.plan
+
+    @property
+    def rest_ms(self) -> float:
+        return self.plan.step_ms
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        account = self.supply.account
+        return {
+            "load_ms": self.load_ms,
+            "load_cpu_ms": self.items.cpu_ms,
+            "step_ms": self.plan.step_ms,
+            "wait_ms": account.ms(INPUT_WAIT) or 0.0,
+            "batch_ms": account.batch_ms,
+            "cpu_budget": self.plan.cpus,
+            "workers": float(self.loader.num_workers),
+        }
 
 
-def starved_loader(case: Case) -> LoaderLook | None:
-    times, loader = input_bound_times(case), case.facts.pipeline.loader
-    return None if times is None or loader is None else LoaderLook(loader, times)
-
-
-def load_ms(look: LoaderLook) -> float | None:
-    """One batch on one worker. Without workers nothing overlaps: the wait is the load."""
-    if look.loader.load_ms is not None:
-        return look.loader.load_ms
-    return look.times.wait_ms if look.loader.num_workers == 0 else None
-
-
-def load_cpu_ms(case: Case, loader: LoaderFacts, batch_load_ms: float) -> float:
-    """The CPU part of loading. When it is not known, all of it: advising too few workers is the smaller mistake."""
-    if loader.cpu_share is None:
-        return batch_load_ms
-    # What did not compute waited for storage or, on a machine that other processes fill, for a core.
-    waited_for_core = loader.core_wait_share
-    if waited_for_core is None:
-        waited_for_core = 1 - loader.cpu_share if crowded(case) else 0.0
-    return batch_load_ms * min(1.0, loader.cpu_share + waited_for_core)
+def loader_look(case: Case) -> LoaderLook | None:
+    loader, known = case.facts.pipeline.loader, supply(case)
+    if loader is None or known is None or not known.usable:
+        return None
+    load_ms = loader.load_ms if loader.num_workers else known.account.ms(INPUT_WAIT)
+    if load_ms is None or load_ms <= 0:
+        return None
+    return LoaderLook(case, loader, known, load_ms, loading_of(case.facts, known.account, loader, load_ms))
 
 
 def indexes_memory(loader: LoaderFacts) -> bool:
@@ -60,31 +70,86 @@ def indexes_memory(loader: LoaderFacts) -> bool:
     return loader.in_memory is True or (loader.batch_size is None and bool(loader.dataset_bytes))
 
 
-def plan_workers(case: Case, look: LoaderLook, batch_load_ms: float) -> WorkerPlan | None:
-    budget = cpu_budget(case)
-    if budget is None or batch_load_ms <= 0:
+def with_workers(look: LoaderLook, workers: int, items: Work | None = None) -> Plan:
+    """The same training, loaded by so many workers that stay; 0: by the training thread itself."""
+    work = items or look.items
+    # Starting workers anew for every epoch is another knob (FW104): no number of workers takes credit for it.
+    restarts = look.loader.num_workers > 0 and not look.loader.persistent_workers
+    epoch_batches = look.supply.account.epoch_batches
+    first_ms = 0.0 if not epoch_batches or not workers else work.busy_ms / epoch_batches
+    rest = replace(
+        look.plan,
+        loading=(replace(work, lanes=float(max(1, workers))),),
+        handover_ms=0.0,
+        handover_cpu_ms=0.0,
+        start_ms=look.plan.start_ms if restarts else first_ms,
+        cold=0.0,
+    )
+    return handed_over(rest, look.case.facts) if workers else replace(rest, ahead=False)
+
+
+def most_workers(look: LoaderLook) -> int:
+    """Never more than the CPUs carry where items compute; many more where they wait."""
+    if look.items.cpu_ms <= 0:
+        carried = MOST_WORKERS
+    else:
+        carried = math.floor(min(MOST_WORKERS, look.plan.cpus * look.items.own_ms / look.items.cpu_ms) + 1e-6)
+    shards = look.loader.dataset_shards if look.loader.iterable else None
+    most = min(MOST_WORKERS, max(1, math.floor(MOST_WORKERS_PER_CPU * look.plan.cpus + 1e-6)))
+    return max(1, min(most, carried, shards or most))
+
+
+def best_workers(look: LoaderLook, least: int, most: int, items: Work | None = None) -> int | None:
+    """The smallest number in this range that is as good as the best one."""
+    times = {workers: with_workers(look, workers, items).batch_ms() for workers in range(least, most + 1)}
+    if not times:
         return None
-    cpu_ms = load_cpu_ms(case, look.loader, batch_load_ms)
-    busy_share = max(cpu_ms / batch_load_ms, 1 / MOST_WORKERS_PER_CPU)
-    carried = max(1, math.floor(budget / busy_share + 1e-6))
-    needed = max(1, math.ceil(batch_load_ms / max(look.times.rest_ms, 0.01 * batch_load_ms) - 1e-6))
-    lanes = min(needed, carried)
-    return WorkerPlan(needed, carried, Supply(batch_load_ms, lanes, cpu_ms))
+    best_ms = min(times.values())
+    return min(workers for workers, batch_ms in times.items() if batch_ms <= AS_GOOD * best_ms)
 
 
-def supplied(workers: float, period_ms: float) -> str:
-    """1 worker supplies, 2 workers supply a batch every 20 ms."""
-    who = count(workers, "worker")
-    return f"{who} {'supplies' if who == '1 worker' else 'supply'} a batch every {ms(period_ms)}"
+def room_for_workers(case: Case, loader: LoaderFacts) -> tuple[int | None, str | None]:
+    """How many workers the memory holds (None: it is not the limit, or unknown), and which memory is short."""
+    batch, host = case.facts.batch, case.facts.host
+    depth = loader.prefetch_factor or DEFAULT_PREFETCH
+    limits: list[tuple[int, str]] = []
+    if batch is not None and host.shm_free_gb is not None and batch.size_bytes > 0:
+        # Every worker holds its queue and the batch in the making; the loop holds one more.
+        fit = MOST_OF_MEMORY * host.shm_free_gb * 1e9 / batch.size_bytes - 1
+        limits.append((max(0, math.floor(fit / (depth + 1))), SHARED_MEMORY))
+    if loader.worker_rss_mb is not None and host.ram_available_gb is not None and loader.worker_rss_mb > 0:
+        more = math.floor(MOST_OF_MEMORY * host.ram_available_gb * 1e3 / loader.worker_rss_mb)
+        limits.append((loader.num_workers + more, "memory"))
+    elif loader.dataset_bytes and host.ram_available_gb is not None and loader.start_method in ("spawn", "forkserver"):
+        limits.append((math.floor(MOST_OF_MEMORY * host.ram_available_gb * 1e9 / loader.dataset_bytes), "memory"))
+    if not limits:
+        return None, None
+    return min(limits)
 
 
-def one_lane_load_ms(case: Case, times: StepTimes) -> float | None:
-    """One batch of a pipeline that makes one batch at a time.
+def may_have_workers(look: LoaderLook) -> bool:
+    """Several workers on an iterable data set that does not divide itself yield every item several times."""
+    loader = look.loader
+    if loader.device_tensors is True:
+        return False
+    return not loader.iterable or loader.shards_itself is True or loader.workers_repeat_items is False
 
-    On the TensorFlow backend Keras puts a prefetch behind generators and PyDatasets: input and compute already overlap
-    there, so the step takes as long as the load. On the other backends they take turns and the wait is the load.
-    """
-    measured = case.facts.pipeline.load_ms
-    if measured is not None:
-        return measured
-    return times.step_ms if case.facts.run.backend == "tensorflow" else times.wait_ms
+
+def advised_workers(look: LoaderLook, least: int) -> int | None:
+    """More workers than `least - 1`, as far as the CPUs, the memory and the data set carry them."""
+    most = most_workers(look)
+    room, _ = room_for_workers(look.case, look.loader)
+    if room is not None:
+        most = min(most, room)
+    if not may_have_workers(look):
+        most = min(most, 1)
+    return best_workers(look, least, most) if most >= least else None
+
+
+def supplied(workers: int, plan: Plan) -> str:
+    """2 workers make a batch every 20 ms; the step takes 11 ms."""
+    made = "makes" if workers == 1 else "make"
+    return (
+        f"{count(workers, 'worker')} {made} a batch every {ms(plan.threads_ms(plan.last_threads))} and handing it over "
+        f"takes {ms(plan.handover_ms)}; the step takes {ms(plan.step_ms)}"
+    )

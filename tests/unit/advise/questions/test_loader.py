@@ -1,43 +1,46 @@
-"""What rules ask about batches that are made in Python."""
+"""What rules ask about a torch DataLoader."""
 
 import pytest
 
 from feedwatch.advise.questions.loader import (
+    advised_workers,
+    best_workers,
     indexes_memory,
-    load_cpu_ms,
-    load_ms,
-    one_lane_load_ms,
-    plan_workers,
-    starved_loader,
+    loader_look,
+    may_have_workers,
+    most_workers,
+    room_for_workers,
     supplied,
+    with_workers,
 )
-from feedwatch.advise.step_model import StepTimes
-from tests.rules.build import case, host, keras_run, loader, torch_run, window
+from tests.rules.build import batch, case, host, loader, window
 
 
-def look(run=None, **changes):
-    return starved_loader(case(run or window(100, 60), loader=loader(**changes)))
-
-
-def test_only_an_input_bound_run_with_a_loader_is_looked_at():
-    assert look() is not None
-    assert look(window(100, 0.1)) is None
-    assert starved_loader(case(window(100, 60))) is None
+def look(run=None, *, host_facts=None, batch_facts=None, **changes):
+    settings = {"num_workers": 0, "prefetch_factor": None, "load_ms": None, **changes}
+    run = run or window(100, 60)
+    return loader_look(case(run, loader=loader(**settings), host_facts=host_facts, batch=batch_facts))
 
 
 def test_without_workers_the_wait_is_the_load():
-    assert load_ms(look(load_ms=180.0)) == 180.0
-    assert load_ms(look(load_ms=None, num_workers=0)) == 60.0
-    assert load_ms(look(load_ms=None, num_workers=2)) is None
+    assert look().load_ms == pytest.approx(60.0)
+    assert look(load_ms=58.0).load_ms == pytest.approx(60.0)
+    assert look(num_workers=2) is None
 
 
-def test_the_cpu_part_of_loading_is_all_of_it_when_nobody_measured_it():
-    free = case(window())
-    assert load_cpu_ms(free, loader(cpu_share=None), 100.0) == 100.0
-    assert load_cpu_ms(free, loader(cpu_share=0.3, core_wait_share=0.1), 100.0) == pytest.approx(40.0)
-    assert load_cpu_ms(free, loader(cpu_share=0.3, core_wait_share=None), 100.0) == pytest.approx(30.0)
-    crowd = case(window(), host_facts=host(cpu_used=1.0, machine_cpu_share=1.0))
-    assert load_cpu_ms(crowd, loader(cpu_share=0.3, core_wait_share=None), 100.0) == pytest.approx(100.0)
+def test_a_run_without_a_loader_or_a_known_budget_is_not_looked_at():
+    assert loader_look(case(window(100, 60))) is None
+    assert look(host_facts=host(cpu_budget=None)) is None
+
+
+def test_a_run_that_the_model_misses_is_not_looked_at():
+    # Eight workers that need 5 ms each cannot be why a step waits 90 ms.
+    assert look(window(100, 90), num_workers=8, load_ms=5.0) is None
+
+
+def test_time_that_a_worker_waited_for_a_cpu_is_not_work():
+    items = look(num_workers=2, load_ms=190.0, cpu_share=0.5, core_wait_share=0.3, blocked_share=0.2).items
+    assert (items.cpu_ms, items.wait_ms) == (pytest.approx(95.0), pytest.approx(38.0))
 
 
 def test_slices_of_memory_are_items_or_whole_batches():
@@ -46,26 +49,61 @@ def test_slices_of_memory_are_items_or_whole_batches():
     assert not indexes_memory(loader(dataset_bytes=100))
 
 
-def test_as_many_workers_as_the_step_needs_and_the_cpus_carry():
-    needed = plan_workers(case(window(212, 180), loader=loader()), look(window(212, 180)), 180.0)
-    assert (needed.needed, needed.carried, needed.workers) == (6, 8, 6)
-    few = case(window(212, 180), loader=loader(), host_facts=host(cpu_budget=2.0))
-    assert plan_workers(few, starved_loader(few), 180.0).workers == 2
-    assert plan_workers(case(window(), host_facts=host(cpu_budget=None)), look(), 180.0) is None
+def test_items_that_compute_get_no_more_workers_than_cpus():
+    assert most_workers(look(cpu_share=1.0, host_facts=host(cpu_budget=4.0))) == 4
 
 
-def test_workers_that_wait_for_storage_may_outnumber_the_cpus_by_four_to_one():
-    slow = case(window(212, 211), loader=loader(cpu_share=0.01, core_wait_share=0.0), host_facts=host(cpu_budget=2.0))
-    assert plan_workers(slow, starved_loader(slow), 211.0).carried == 8
+def test_items_that_wait_may_have_more_workers_than_cpus():
+    assert most_workers(look(cpu_share=0.4, host_facts=host(cpu_budget=4.0))) == 9
+    # Each is a process with memory of its own: there is an end to it.
+    assert most_workers(look(cpu_share=0.1, host_facts=host(cpu_budget=1.0, cpu_used=0.5))) == 4
 
 
-def test_one_batch_at_a_time_takes_the_wait_or_with_a_prefetch_the_step():
-    times = StepTimes(100, 60)
-    assert one_lane_load_ms(case(window(), of=keras_run(), load_ms=33.0), times) == 33.0
-    assert one_lane_load_ms(case(window(), of=keras_run()), times) == 100
-    assert one_lane_load_ms(case(window(), of=torch_run()), times) == 60
+def test_an_iterable_data_set_keeps_no_more_workers_busy_than_it_has_shards():
+    assert most_workers(look(iterable=True, shards_itself=True, dataset_shards=3)) == 3
 
 
-def test_workers_supply_and_one_worker_supplies():
-    assert supplied(1, 20.0) == "1 worker supplies a batch every 20 ms"
-    assert supplied(3, 20.0) == "3 workers supply a batch every 20 ms"
+def test_the_smallest_number_that_is_as_good_as_the_best_is_advised():
+    seen = look(cpu_share=1.0)
+    workers = best_workers(seen, 1, 8)
+    times = {number: with_workers(seen, number).batch_ms() for number in range(1, 9)}
+    assert times[workers] <= 1.03 * min(times.values())
+    assert all(times[fewer] > 1.03 * min(times.values()) for fewer in range(1, workers))
+    assert best_workers(seen, 3, 2) is None
+
+
+def test_no_workers_load_between_the_steps():
+    seen = look(cpu_share=1.0)
+    assert with_workers(seen, 0).batch_ms() > with_workers(seen, 4).batch_ms()
+    assert not with_workers(seen, 0).ahead
+
+
+def test_shared_memory_and_ram_hold_only_so_many_workers():
+    small = case(window(), loader=loader(), host_facts=host(shm_free_gb=0.2), batch=batch(size_bytes=10_000_000))
+    assert room_for_workers(small, small.facts.pipeline.loader) == (3, "/dev/shm")
+    heavy = case(window(), loader=loader(worker_rss_mb=1000.0), host_facts=host(ram_available_gb=4.0))
+    assert room_for_workers(heavy, heavy.facts.pipeline.loader) == (2 + 2, "memory")
+    copied = case(window(), loader=loader(dataset_bytes=4 * 10**9, start_method="spawn"), host_facts=host())
+    assert room_for_workers(copied, copied.facts.pipeline.loader) == (2, "memory")
+    assert room_for_workers(case(window(), loader=loader()), loader()) == (None, None)
+
+
+def test_workers_of_an_unsharded_iterable_would_repeat_its_items():
+    assert may_have_workers(look())
+    assert not may_have_workers(look(iterable=True))
+    assert may_have_workers(look(iterable=True, shards_itself=True))
+    assert may_have_workers(look(iterable=True, workers_repeat_items=False))
+    assert not may_have_workers(look(device_tensors=True))
+
+
+def test_advice_on_workers_keeps_to_the_memory_and_the_data_set():
+    assert advised_workers(look(cpu_share=1.0), 1) > 1
+    assert advised_workers(look(cpu_share=1.0, iterable=True), 1) == 1
+    short = look(cpu_share=1.0, host_facts=host(shm_free_gb=0.02), batch_facts=batch(size_bytes=10_000_000))
+    assert advised_workers(short, 1) is None
+
+
+def test_workers_make_and_one_worker_makes():
+    seen = look(cpu_share=1.0)
+    assert supplied(1, with_workers(seen, 1)).startswith("1 worker makes a batch every")
+    assert supplied(3, with_workers(seen, 3)).startswith("3 workers make a batch every")

@@ -3,11 +3,18 @@
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.copies import CopyLook, exposed_copies, kind_share
-from feedwatch.advise.rule import Page, Rule
-from feedwatch.advise.step_model import removed_gain
+from feedwatch.advise.questions.copies import (
+    CopyLook,
+    exposed_copies,
+    in_compute_stream,
+    kind_share,
+    pinned,
+    shorter_step,
+)
+from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.symptoms import VISIBLE_COPIES
-from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.model.steps import COMPUTE
+from feedwatch.model.verdict import Bound
 from feedwatch.words import ms, percent
 
 MOST_BYTES: Final = 0.5
@@ -16,7 +23,10 @@ HIDDEN_ENOUGH: Final = 0.5
 # Copies and kernels share the device's memory and slow each other down. At worst half of the copy time is won back.
 LEAST_REMOVED: Final = 0.5
 
-TORCH: Final = """class CopyAhead:
+TORCH: Final = """from torch.utils._pytree import tree_leaves, tree_map_only
+
+
+class CopyAhead:
     \"\"\"Copies the next batch on a stream of its own while the step runs.\"\"\"
 
     def __init__(self, loader, device):
@@ -29,81 +39,91 @@ TORCH: Final = """class CopyAhead:
         stream, ready = torch.cuda.Stream(self.device), None
         for batch in self.loader:
             with torch.cuda.stream(stream):
-                copied = [value.to(self.device, non_blocking=True) for value in batch]
+                copied = tree_map_only(torch.Tensor, lambda value: value.to(self.device, non_blocking=True), batch)
             if ready is not None:
                 yield ready
             torch.cuda.current_stream(self.device).wait_stream(stream)
-            for value in copied:
-                value.record_stream(torch.cuda.current_stream(self.device))
+            for value in tree_leaves(copied):
+                if isinstance(value, torch.Tensor):
+                    value.record_stream(torch.cuda.current_stream(self.device))
             ready = copied
         if ready is not None:
             yield ready"""
 TENSORFLOW: Final = """dataset = dataset.apply(tf.data.experimental.copy_to_device("/GPU:0"))
 dataset = dataset.prefetch(2)  # after the copy: batches wait on the device"""
 
+PAGE: Final = """
+## What it sees
+Copies from pinned memory of which less than half of the time is hidden behind kernels.
 
-def check(case: Case) -> Evidence | None:
-    look = exposed_copies(case)
-    if look is None or look.device is None or look.device.hidden_share is None or not _pinned(case, look):
+## Why it costs
+A copy on the stream that computes runs before the kernels of its step, not beside those of the step before. The device
+has engines of its own for copies; they stand idle.
+
+## Fix
+Copy the next batch on a second stream while the current step runs. With TensorFlow, `copy_to_device` followed by
+`prefetch`. Keras on JAX sends the batch ahead itself.
+
+## When to leave it
+When device memory is short: one more batch has to fit.
+
+## References
+- https://pytorch.org/docs/stable/notes/cuda.html#cuda-streams
+- https://www.tensorflow.org/api_docs/python/tf/data/experimental/copy_to_device
+"""
+
+
+@rule(
+    PAGE,
+    knob="copy_ahead",
+    relieves=Bound.TRANSFER,
+    symptoms=(VISIBLE_COPIES,),
+    edit_lines=20,
+    needs=(),
+)
+def RULE(case: Case) -> Found | None:
+    look, backend = exposed_copies(case), case.facts.run.backend
+    hidden = None if look is None else _hidden(case, look)
+    if look is None or hidden is None or hidden >= HIDDEN_ENOUGH or not _from_pinned(case, look):
         return None
-    hidden = look.device.hidden_share
-    if hidden >= HIDDEN_ENOUGH:
+    # Only as much as the step computes can be hidden.
+    most_ms = min(look.exposed_ms, look.account.ms(COMPUTE) or look.exposed_ms)
+    least_ms = LEAST_REMOVED * most_ms
+    because = f"copied one batch ahead, {ms(least_ms)} to {ms(most_ms)} per batch run beside kernels"
+    gain = shorter_step(case, look.account, most_ms, least_ms, because)
+    if gain is None or backend not in ("torch", "tensorflow"):
         return None
-    tensorflow = case.facts.run.backend == "tensorflow"
-    return Evidence(
+    return Found(
+        title="Copy one batch ahead, beside the step",
         says=(
             f"Copies come from pinned memory, but only {percent(hidden)} of their time runs beside a kernel: "
-            f"{ms(look.exposed_ms)} of every {ms(look.step_ms)} step ({percent(look.share)}) the device only copies."
+            f"{ms(look.exposed_ms)} of the {ms(look.batch_ms)} per batch ({percent(look.share)}) it only copies."
         ),
         numbers={
             "exposed_ms": look.exposed_ms,
-            "step_ms": look.step_ms,
+            "batch_ms": look.batch_ms,
             "exposed_share": look.share,
             "hidden_share": hidden,
         },
-        blanks={"after": TENSORFLOW if tensorflow else TORCH},
+        before="# the batch is copied on the stream that computes: first the copy, then the kernels",
+        after=TENSORFLOW if backend == "tensorflow" else TORCH.replace("torch.cuda", f"torch.{_module(case)}"),
+        gain=gain,
+        alters=() if backend == "tensorflow" else (Alters.CODE,),
     )
 
 
-def predict(_case: Case, evidence: Evidence) -> Gain | None:
-    exposed_ms = evidence.numbers["exposed_ms"]
-    because = (
-        f"copied one batch ahead, {ms(LEAST_REMOVED * exposed_ms)} to {ms(exposed_ms)} per step run beside kernels"
-    )
-    return removed_gain(evidence.numbers["step_ms"], (exposed_ms, LEAST_REMOVED * exposed_ms), because)
+def _hidden(case: Case, look: CopyLook) -> float | None:
+    """The share of the copies beside which kernels run; None where nobody can tell."""
+    if look.device is not None and look.device.hidden_share is not None:
+        return look.device.hidden_share
+    return 0.0 if in_compute_stream(case) else None
 
 
-def _pinned(case: Case, look: CopyLook) -> bool:
-    share, batch = kind_share(look, "pinned"), case.facts.batch
-    return (share is not None and share >= MOST_BYTES) or (batch is not None and batch.pinned is True)
+def _module(case: Case) -> str:
+    """torch calls ROCm's devices cuda, too."""
+    return case.facts.run.device_kind.replace("rocm", "cuda")
 
 
-RULE: Final = Rule(
-    code="FW203",
-    name="exposed-copies",
-    title="Copy one batch ahead, beside the step",
-    before="# the batch is copied on the stream that computes: first the copy, then the kernels",
-    after="$after",
-    page=Page(
-        sees="Copies from pinned memory of which less than half of the time is hidden behind kernels.",
-        why=(
-            "A copy on the stream that computes runs before the kernels of its step, not beside those "
-            "of the step before. The device has engines of its own for copies; they stand idle."
-        ),
-        fix=(
-            "Copy the next batch on a second stream while the current step runs. With TensorFlow, "
-            "`copy_to_device` followed by `prefetch`."
-        ),
-        leave="When device memory is short: one more batch has to fit.",
-        references=(
-            "https://pytorch.org/docs/stable/notes/cuda.html#cuda-streams",
-            "https://www.tensorflow.org/api_docs/python/tf/data/experimental/copy_to_device",
-        ),
-    ),
-    symptoms=(VISIBLE_COPIES,),
-    relieves=Bound.TRANSFER,
-    edit_lines=20,
-    needs=("Facts.transfers",),
-    check=check,
-    predict=predict,
-)
+def _from_pinned(case: Case, look: CopyLook) -> bool:
+    share = kind_share(look, "pinned")
+    return pinned(case) is True if share is None else share >= MOST_BYTES

@@ -1,109 +1,94 @@
-"""FW110: loading already takes every CPU there is."""
+"""Loading already takes every CPU there is."""
 
+from dataclasses import replace
 from typing import Final
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.cpu import cpu_saturated
-from feedwatch.advise.questions.loader import LoaderLook, load_cpu_ms, load_ms, starved_loader
-from feedwatch.advise.rule import Page, Rule
-from feedwatch.advise.step_model import Supply, cpu_budget, supplied_gain
+from feedwatch.advise.plan import Plan
+from feedwatch.advise.questions.loader import LoaderLook, indexes_memory, loader_look, most_workers
+from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
-from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.verdict import Bound
 from feedwatch.words import count, ms, percent
 
-# Cheaper preprocessing saves a third of the work at least. Done once and offline, it saves nearly all of it.
-WORST_REMOVED: Final = 0.33
-BEST_REMOVED: Final = 0.95
-# Workers that mostly wait for storage do not saturate CPUs, even when other processes on the machine do.
-LEAST_CPU_SHARE: Final = 0.5
+PAGE = """
+## What it sees
+An input-bound run whose workers use the whole CPU budget, or wait for a core.
+
+## Why it costs
+Workers are processes, and processes need cores. When the cores are used up, another worker only takes time away from
+the others and from the training process.
+
+## Fix
+Make a batch cheaper: store images at the size that is used, decode with a faster library, move augmentation to the
+device, do what is the same in every epoch once and offline. Or give the process more CPUs.
+
+## When to leave it
+When the CPUs are busy with somebody else's work: come back when they are free.
+
+## References
+- https://pytorch.org/vision/stable/transforms.html#performance-considerations
+- https://lightning.ai/docs/pytorch/stable/advanced/speed.html
+"""
+
+COMPUTES: Final = 0.7
+LARGEST: Final = 0.8
+MOSTLY_READY: Final = 0.5
+# Done once and offline nearly all of the work is saved; cheaper work saves two thirds.
+BEST_LEFT: Final = 0.05
+WORST_LEFT: Final = 0.35
 
 
-def check(case: Case) -> Evidence | None:
-    look, budget = starved_loader(case), cpu_budget(case)
-    if look is None or budget is None or cpu_saturated(case) is not True:
-        return None
-    load, loader = load_ms(look), look.loader
-    # A worker computes, or is ready to compute and waits for a core: both count.
-    wanted = None if loader.cpu_share is None else loader.cpu_share + (loader.core_wait_share or 0.0)
-    if load is None or (wanted is not None and wanted < LEAST_CPU_SHARE):
-        return None
-    if loader.num_workers and load / loader.num_workers < look.times.rest_ms:
-        return None  # on average they keep up
-    used, core_wait = case.facts.host.cpu_used, loader.core_wait_share
-    numbers = {
-        "load_ms": load,
-        "workers": float(loader.num_workers),
-        "cpu_budget": budget,
-        "rest_ms": look.times.rest_ms,
-        "wait_ms": look.times.wait_ms,
-    }
-    proof = ""
-    if used is not None:
-        numbers["cpu_used"] = used
-        proof += f"; {count(used, 'CPU')} in use"
-    if core_wait is not None:
-        numbers["core_wait_share"] = core_wait
-        proof += f"; ready workers wait {percent(core_wait)} of their time for a core"
-    return Evidence(
-        says=(
-            f"A batch costs {ms(load)} of work on one worker, and {count(budget, 'CPU')} are all this process "
-            f"may use{proof}. More workers will not help: make the work of a batch smaller."
-        ),
-        numbers=numbers,
-        blanks={"load": ms(load), "budget": count(budget, "CPU")},
-    )
-
-
-def predict(case: Case, evidence: Evidence) -> Gain | None:
-    look = starved_loader(case)
-    if look is None:
-        return None
-    load = evidence.numbers["load_ms"]
-    because = (
-        f"with {percent(WORST_REMOVED)} to {percent(BEST_REMOVED)} of the {ms(load)} per batch done "
-        f"offline or on the "
-        f"device, {count(evidence.numbers['cpu_budget'], 'CPU')} supply batches that much faster"
-    )
-    best, worst = (_supply(case, look, load, share) for share in (BEST_REMOVED, WORST_REMOVED))
-    return supplied_gain(case, look.times, best, because, worst=worst)
-
-
-def _supply(case: Case, look: LoaderLook, now_ms: float, removed: float) -> Supply:
-    saved = load_cpu_ms(case, look.loader, removed * now_ms)
-    lanes = max(1, look.loader.num_workers)
-    return Supply((1 - removed) * now_ms, lanes, load_cpu_ms(case, look.loader, (1 - removed) * now_ms), saved)
-
-
-RULE: Final = Rule(
-    code="FW110",
-    name="cpu-saturated",
-    title="Make loading cheaper: all CPUs are busy with it",
-    before="# every epoch repeats $load of decoding and augmenting per batch on $budget",
-    after="""# Once, before training: decode, resize and store what every epoch needs in the same form.
-def prepare(dataset, path):
-    items = [dataset[index] for index in range(len(dataset))]
-    torch.save([torch.stack(column) for column in zip(*items)], path)""",
-    page=Page(
-        sees="An input-bound run whose workers use the whole CPU budget, or wait for a core.",
-        why=(
-            "Workers are processes, and processes need cores. When the cores are used up, another "
-            "worker only takes time away from the others and from the training process."
-        ),
-        fix=(
-            "Make a batch cheaper: store images at the size that is used, decode with a faster library, "
-            "move augmentation to the device, do what is the same in every epoch once and offline. Or "
-            "give the process more CPUs."
-        ),
-        leave="When the CPUs are busy with somebody else's work: come back when they are free.",
-        references=(
-            "https://pytorch.org/vision/stable/transforms.html#performance-considerations",
-            "https://lightning.ai/docs/pytorch/stable/advanced/speed.html",
-        ),
-    ),
-    symptoms=(ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP),
+@rule(
+    PAGE,
+    knob="work",
     relieves=Bound.INPUT,
+    symptoms=(
+        ALL_CPUS_BUSY,
+        MORE_WORKERS_NO_HELP,
+    ),
     edit_lines=20,
-    needs=("HostFacts.cpu_budget", "PipelineFacts.loader"),
-    check=check,
-    predict=predict,
+    needs=("HostFacts.cpu_budget", "LoaderFacts.load_ms", "LoaderFacts.ready_share"),
 )
+def RULE(case: Case) -> Found | None:
+    look = loader_look(case)
+    if look is None or look.loader.num_workers < 1 or indexes_memory(look.loader):
+        return None
+    now, plan = look.loader.num_workers, look.plan
+    # Work that computes, by as many workers as the CPUs carry: fewer CPUs could not do it, more workers neither.
+    if look.items.cpu_ms < COMPUTES * look.items.own_ms or now < most_workers(look):
+        return None
+    cpu_bound = plan.cpu_ms / plan.cpus >= max(LARGEST * plan.threads_ms(plan.last_threads), plan.step_ms)
+    if not cpu_bound or look.loader.ready_share is None:
+        return None
+    # Workers that begin together end together: every other batch is there, and training waits for the rest.
+    waits = (look.supply.account.stall_ratio or 0.0) >= THRESHOLDS.bounds_share
+    if look.loader.ready_share > MOSTLY_READY and not waits:
+        return None
+    best, worst = (_cheaper(look, left) for left in (BEST_LEFT, WORST_LEFT))
+    data = look.loader.dataset_name or "the data set"
+    return Found(
+        title="Make loading cheaper: all CPUs are busy with it",
+        says=(
+            f"A batch costs {ms(look.items.cpu_ms)} of computing on one worker, and {count(plan.cpus, 'CPU')} are all "
+            f"this process may use. More workers will not help: make the work of a batch smaller."
+        ),
+        numbers=look.numbers,
+        before=f"# every epoch repeats {ms(look.items.cpu_ms)} of decoding and converting per batch of {data}",
+        after="""# Once, before training: store what every epoch needs (decoded, at the size that is used).
+# Random augmentation stays in __getitem__, behind the reading of what is stored here.
+def prepare(source, path):
+    torch.save([source[index] for index in range(len(source))], path)""",
+        gain=look.supply.gain(
+            best,
+            f"an estimate: with {percent(1 - WORST_LEFT)} to {percent(1 - BEST_LEFT)} of the computing done once and "
+            "offline",
+            worst=worst,
+        ),
+        alters=(Alters.CODE,),
+    )
+
+
+def _cheaper(look: LoaderLook, left: float) -> Plan:
+    return look.plan.with_loading(lambda work: replace(work, cpu_ms=work.cpu_ms - (1 - left) * look.items.cpu_ms))

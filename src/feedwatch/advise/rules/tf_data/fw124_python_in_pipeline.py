@@ -1,109 +1,97 @@
-"""FW124: Python code inside tf.data is the slowest stage, and the interpreter's lock lets one call run at a time."""
+"""Python code inside the pipeline holds the interpreter's lock."""
 
 from typing import Final
 
+from feedwatch.advise.as_is import is_python
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.tf_data import (
-    TfLook,
-    changed_gain,
-    is_python,
-    python_is_limit,
-    slowest_stage,
-    starved_tf_data,
-)
-from feedwatch.advise.rule import Page, Rule
+from feedwatch.advise.questions.tf_data import cheaper, parallel_calls, stage_work, tf_look
+from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import comment, function_name, place
-from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
-from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound, Evidence, Gain
+from feedwatch.model.verdict import Bound
 from feedwatch.words import count, ms, percent
 
-# TensorFlow operations do the same work without the interpreter. Where the Python code loops, that takes a tenth of the
-# time or less.
-BEST_LEFT: Final = 0.02
-# At worst a rewrite keeps half of the work in Python.
-WORST_LEFT: Final = 0.5
+PAGE = """
+## What it sees
+A `py_function`, `numpy_function` or `from_generator` that is the slowest stage of the pipeline, in a process that
+computes.
+
+## Why it costs
+Every call has to enter the Python interpreter, and its lock lets one thread in at a time. `num_parallel_calls` starts
+more calls; they take turns. The training loop needs the same lock.
+
+## Fix
+Write the function with TensorFlow operations (`tf.io`, `tf.image`, `tf.strings`), which run in parallel without the
+interpreter. Where that is not possible, use a `keras.utils.PyDataset` with `workers` and `use_multiprocessing=True`,
+which runs it in processes.
+
+## When to leave it
+When the Python code only waits (for a file, a server): the lock is free meanwhile and parallel calls help.
+
+## References
+- https://www.tensorflow.org/api_docs/python/tf/py_function
+- https://keras.io/api/utils/python_utils/#pydataset-class
+"""
+
+COMPUTES: Final = 0.5
+LARGER_PART: Final = 0.3
+# Operations do the same in compiled code. How much faster that is differs: three to one for loops over values, none for
+# code that is numpy already.
+BEST_LEFT: Final = 0.35
+WORST_LEFT: Final = 0.9
 
 
-def check(case: Case) -> Evidence | None:
-    look, budget = starved_tf_data(case), cpu_budget(case)
-    stage = None if look is None else _python_stage(case, look)
-    if look is None or stage is None or budget is None:
-        return None
-    now_ms = stage.ms_per_batch or 0.0
-    kind = "the generator" if stage.op == "FromGenerator" else "Python inside the map"
-    return Evidence(
-        says=(
-            f"{place(stage)} is {kind}: {ms(now_ms)} per batch, the rest of the step takes {ms(look.times.rest_ms)}. "
-            f"The interpreter's lock lets one call run at a time on {count(budget, 'CPU')}: more parallel calls will "
-            "not help."
-        ),
-        numbers={
-            "python_ms": now_ms,
-            "rest_ms": look.times.rest_ms,
-            "wait_ms": look.times.wait_ms,
-            "cpu_budget": budget,
-        },
-        blanks={"function": function_name(stage), "comment": comment(stage), "place": place(stage)},
-    )
-
-
-def predict(case: Case, evidence: Evidence) -> Gain | None:
-    look = starved_tf_data(case)
-    stage = None if look is None else _python_stage(case, look)
-    if look is None or stage is None:
-        return None
-    because = (
-        f"with {percent(1 - WORST_LEFT)} or more of its {ms(evidence.numbers['python_ms'])} per batch moved to "
-        f"TensorFlow operations or to processes; the rest of the step needs {ms(look.times.rest_ms)}"
-    )
-    return changed_gain(case, look, stage, lanes=1, left=(BEST_LEFT, WORST_LEFT), because=because)
-
-
-def _python_stage(case: Case, look: TfLook) -> TfStage | None:
-    stage = slowest_stage(look.data)
-    if stage is None or not is_python(stage):
-        return None
-    return stage if python_is_limit(case, stage) is True else None
-
-
-RULE: Final = Rule(
-    code="FW124",
-    name="python-in-pipeline",
-    title="Replace the Python code of $place by TensorFlow operations",
-    before="dataset = dataset.map(lambda *args: tf.py_function($function, args, out_types))$comment",
-    after="""# $function written with tf.* operations, without py_function, numpy_function or from_generator:
-dataset = dataset.map($function, num_parallel_calls=tf.data.AUTOTUNE)$comment""",
-    page=Page(
-        sees=(
-            "A `py_function`, `numpy_function` or `from_generator` that is the slowest stage of the "
-            "pipeline, in a process that computes."
-        ),
-        why=(
-            "Every call has to enter the Python interpreter, and its lock lets one thread in at a time. "
-            "`num_parallel_calls` starts more calls; they take turns. The training loop needs the same "
-            "lock."
-        ),
-        fix=(
-            "Write the function with TensorFlow operations (`tf.io`, `tf.image`, `tf.strings`), which "
-            "run in parallel without the interpreter. Where that is not possible, use a "
-            "`keras.utils.PyDataset` with `workers` and `use_multiprocessing=True`, which runs it in "
-            "processes."
-        ),
-        leave=(
-            "When the Python code only waits (for a file, a server): the lock is free meanwhile and "
-            "parallel calls help."
-        ),
-        references=(
-            "https://www.tensorflow.org/api_docs/python/tf/py_function",
-            "https://keras.io/api/utils/python_utils/#pydataset-class",
-        ),
-    ),
-    symptoms=(ONE_BUSY_CPU, MORE_WORKERS_NO_HELP, GPU_NO_FASTER),
+@rule(
+    PAGE,
+    knob="python",
     relieves=Bound.INPUT,
+    symptoms=(
+        ONE_BUSY_CPU,
+        MORE_WORKERS_NO_HELP,
+        GPU_NO_FASTER,
+    ),
     edit_lines=15,
-    needs=("HostFacts.cpu_budget", "HostFacts.cpu_used", "TfStage.ms_per_batch"),
-    check=check,
-    predict=predict,
+    needs=("HostFacts.cpu_budget", "TfStage.ms_per_batch"),
 )
+def RULE(case: Case) -> Found | None:
+    look = tf_look(case)
+    if look is None or look.case.facts.pipeline.kind != "tf.data":
+        return None
+    python = [stage for stage in look.data.stages if is_python(stage) and stage.ms_per_batch]
+    stage = max(python, key=lambda one: one.ms_per_batch or 0.0, default=None)
+    if stage is None:
+        return None
+    work = stage_work(look, stage)
+    # Python that only waits releases the lock: parallel calls are the change then.
+    if work.cpu_ms < COMPUTES * work.own_ms or work.busy_ms < LARGER_PART * look.supply.account.batch_ms:
+        return None
+    calls = parallel_calls(look)
+    best, worst = (cheaper(look, stage, left, float(calls), python=False) for left in (BEST_LEFT, WORST_LEFT))
+    generated = stage.op == "FromGenerator"
+    name = function_name(stage)
+    return Found(
+        title=f"Write {place(stage)} in TensorFlow operations",
+        says=(
+            f"{place(stage)} runs Python for {ms(work.busy_ms)} per batch. Python code runs one call at a time, "
+            f"however many are allowed, and takes turns with the training loop; the step takes {ms(look.plan.step_ms)}."
+        ),
+        numbers=look.numbers | {"python_ms": work.busy_ms, "parallel_calls": float(calls)},
+        before=(
+            "dataset = tf.data.Dataset.from_generator(generator, output_signature=signature)"
+            if generated
+            else f"dataset = dataset.map({name})  # py_function or numpy_function inside{comment(stage)}"
+        ),
+        after=(
+            "dataset = tf.data.Dataset.range(items).map(make_item, num_parallel_calls=tf.data.AUTOTUNE)"
+            "  # make_item(index): the generator's body in tf operations"
+            if generated
+            else f"dataset = dataset.map({name}, num_parallel_calls=tf.data.AUTOTUNE)  # with tf operations only"
+        ),
+        gain=look.supply.gain(
+            best,
+            f"an estimate: without the lock {count(calls, 'call')} run at once, and operations take "
+            f"{percent(BEST_LEFT)} to {percent(WORST_LEFT)} of the Python code's time",
+            worst=worst,
+        ),
+        alters=(Alters.CODE,),
+    )

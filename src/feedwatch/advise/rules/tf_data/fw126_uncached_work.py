@@ -1,156 +1,142 @@
-"""FW126: every epoch repeats work whose result is the same and fits in memory."""
+"""The same work is done again in every epoch, and its result fits into memory."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from feedwatch.advise.as_is import MB_MS
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.cpu import cpu_saturated
+from feedwatch.advise.plan import Plan
+from feedwatch.advise.questions.cached import cached
+from feedwatch.advise.questions.python_batches import PythonLook, python_look
 from feedwatch.advise.questions.tf_data import (
-    DOMINANT_SHARE,
-    HANDOVER_MS,
-    TfLook,
-    lane_ms,
-    starved_tf_data,
-    unexplained,
-    works_ahead,
+    EPOCH_START_MS,
+    MOST_OF_MEMORY,
+    cache_change,
+    started_slowly,
+    takes_the_steps_cpus,
+    tf_look,
 )
-from feedwatch.advise.rule import Page, Rule
-from feedwatch.advise.snippets import comment, place
-from feedwatch.advise.step_model import Supply, cpu_budget, serial_gain, supplied_gain
+from feedwatch.advise.rule import Found, rule
+from feedwatch.advise.snippets import identifier, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
-from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import ms, percent, size
+from feedwatch.model.pipeline import PyDatasetFacts
+from feedwatch.model.verdict import Bound
+from feedwatch.words import ms, size
 
-# Half of the free memory. The other half stays free for everything else.
-MOST_OF_MEMORY: Final = 0.5
-# A shuffle behind the cache still changes the order. A cache behind the shuffle would repeat one order in every epoch.
-STOPS: Final = ("Shuffle", "ShuffleAndRepeat", "Repeat", "Batch", "ParallelBatch", "Prefetch")
-# Reading an element from memory costs a copy: a fiftieth of the work at best, a fifth where the work is cheap.
-BEST_LEFT: Final = 0.02
-WORST_LEFT: Final = 0.2
+# Passes over the bytes of a batch on its way from Python to TensorFlow, at best and at worst.
+PASSES: Final = (0.7, 2.0)
 
+PAGE = """
+## What it sees
+Deterministic stages that are the larger part of the pipeline's work, whose results for one epoch fit in half of the
+free memory, in a run of several epochs.
 
-def check(case: Case) -> Evidence | None:
-    look, free_gb = starved_tf_data(case), case.facts.host.ram_available_gb
-    # In the only epoch of a run a cache is written and never read.
-    if look is None or free_gb is None or look.data.epoch_bytes is None or case.boundaries.count < 1:
-        return None
-    stages = _same_every_epoch(look)
-    needs_ms = _needs_ms(case)
-    total_ms = sum(needs_ms(stage) for stage in look.data.stages)
-    same_ms = sum(needs_ms(stage) for stage in stages)
-    if not stages or total_ms <= 0 or same_ms / total_ms < DOMINANT_SHARE:
-        return None
-    if look.data.epoch_bytes > MOST_OF_MEMORY * free_gb * 1e9:
-        return None
-    last = stages[-1]
-    return Evidence(
-        says=(
-            f"Up to {place(last)} the pipeline makes the same elements in every epoch: {ms(same_ms)} of "
-            f"{ms(total_ms)} per batch ({percent(same_ms / total_ms)}). They take {size(look.data.epoch_bytes)}; "
-            f"{size(free_gb * 1e9)} of memory are free."
-        ),
-        numbers={
-            "repeated_ms": same_ms,
-            "pipeline_ms": total_ms,
-            "epoch_bytes": float(look.data.epoch_bytes),
-            "ram_available_bytes": free_gb * 1e9,
-            "rest_ms": look.times.rest_ms,
-            "wait_ms": look.times.wait_ms,
-        },
-        blanks={"place": place(last), "comment": comment(last)},
-    )
+## Why it costs
+Reading, decoding and resizing give the same elements every time. Without a cache that work is repeated in every
+epoch.
+
+## Fix
+Put `.cache()` behind the last deterministic stage and before `shuffle`, random augmentation and `batch`.
+`.cache(filename)` keeps it on a local disk instead of in memory.
+
+## When to leave it
+When the data set grows, when other processes need the memory, or when there is only one epoch. A cache in front of a
+cheap stage gains nothing.
+
+## References
+- https://www.tensorflow.org/guide/data_performance#caching
+- https://www.tensorflow.org/api_docs/python/tf/data/Dataset#cache
+"""
 
 
-def predict(case: Case, evidence: Evidence) -> Gain | None:
-    look = starved_tf_data(case)
-    if look is None:
-        return None
-    same_ms, total_ms = evidence.numbers["repeated_ms"], evidence.numbers["pipeline_ms"]
-    best, worst = (total_ms - (1 - left) * same_ms for left in (BEST_LEFT, WORST_LEFT))
-    because = (
-        f"from the second epoch on a batch takes {ms(best)} to {ms(worst)} instead of {ms(total_ms)}; the rest of "
-        f"the step needs {ms(look.times.rest_ms)}"
-    )
-    if not works_ahead(look.data):
-        return serial_gain(look.times, (min(best, look.times.wait_ms), min(worst, look.times.wait_ms)), because)
-    off = unexplained(case, look)
-    scale, lanes = min(1.0, off), _cpus(case)
-    fast, slow = (
-        Supply(scale * new, lanes, scale * new, scale * (total_ms - new), HANDOVER_MS) for new in (best, worst)
-    )
-    slow = replace(slow, load_ms=slow.load_ms * max(1.0, off))
-    return supplied_gain(case, look.times, fast, because, worst=slow)
-
-
-def _cpus(case: Case) -> float:
-    """CPUs that the pipeline's stages share: all of them where all are in use, else one."""
-    return (cpu_budget(case) or 1.0) if cpu_saturated(case) else 1.0
-
-
-def _needs_ms(case: Case) -> Callable[[TfStage], float]:
-    """What a stage costs a batch: its work where CPUs are short, else the time in which it can deliver one."""
-    return _work_ms if cpu_saturated(case) else lane_ms
-
-
-def _work_ms(stage: TfStage) -> float:
-    return stage.ms_per_batch or 0.0
-
-
-def _same_every_epoch(look: TfLook) -> list[TfStage]:
-    """The stages from the source up to the first that is random, shuffles or batches; none when there is a cache."""
-    if any(stage.op == "Cache" for stage in look.data.stages):
-        return []
-    kept: list[TfStage] = []
-    for stage in look.data.stages:
-        mapping = stage.op in ("Map", "ParallelMap", "MapAndBatch")
-        if stage.op in STOPS or stage.random or (mapping and stage.random is None):
-            break
-        kept.append(stage)
-    return kept
-
-
-RULE: Final = Rule(
-    code="FW126",
-    name="uncached-work",
-    title="Keep the results: .cache() after $place",
-    before="dataset = dataset  # up to $place: the same work in every epoch$comment",
-    after="dataset = dataset.cache()  # right after $place, before shuffle, random augmentation and batch",
-    page=Page(
-        sees=(
-            "Deterministic stages that are the larger part of the pipeline's work, whose results for "
-            "one epoch fit in half of the free memory, in a run of several epochs."
-        ),
-        why=(
-            "Reading, decoding and resizing give the same elements every time. Without a cache that "
-            "work is repeated in every epoch."
-        ),
-        fix=(
-            "Put `.cache()` behind the last deterministic stage and before `shuffle`, random "
-            "augmentation and `batch`. `.cache(filename)` keeps it on a local disk instead of in "
-            "memory."
-        ),
-        leave=(
-            "When the data set grows, when other processes need the memory, or when there is only one "
-            "epoch. A cache in front of a cheap stage gains nothing."
-        ),
-        references=(
-            "https://www.tensorflow.org/guide/data_performance#caching",
-            "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#cache",
-        ),
-    ),
-    symptoms=(ALL_CPUS_BUSY, GPU_NO_FASTER),
+@rule(
+    PAGE,
+    knob="cache",
     relieves=Bound.INPUT,
-    edit_lines=1,
-    needs=(
-        "EpochBoundaries.count",
-        "HostFacts.ram_available_gb",
-        "TfDataFacts.epoch_bytes",
-        "TfStage.ms_per_batch",
-        "TfStage.random",
+    symptoms=(
+        ALL_CPUS_BUSY,
+        GPU_NO_FASTER,
     ),
-    check=check,
-    predict=predict,
+    edit_lines=1,
+    needs=("HostFacts.cpu_budget", "HostFacts.ram_available_gb"),
 )
+def RULE(case: Case) -> Found | None:
+    if case.facts.pipeline.pydataset is not None:
+        return _kept_batches(case, case.facts.pipeline.pydataset)
+    look = tf_look(case)
+    change = None if look is None else cache_change(look)
+    if look is None or change is None or started_slowly(look) or takes_the_steps_cpus(look):
+        return None
+    return cached(
+        look,
+        change,
+        title=f"Keep the result of {place(change.last)} in memory: .cache()",
+        says=(
+            f"Up to {place(change.last)} the pipeline makes the same elements in every epoch: {ms(change.same_ms)} per "
+            f"batch; the step takes {ms(look.plan.step_ms)}."
+        ),
+    )
+
+
+def _kept_batches(case: Case, data: PyDatasetFacts) -> Found | None:
+    """A PyDataset whose batches are the same in every epoch."""
+    look, account, free_gb = python_look(case), case.account, case.facts.host.ram_available_gb
+    each = _batch_bytes(case, data)
+    if look is None or account is None or free_gb is None or data.random is not False or data.workers > 1:
+        return None
+    if not account.epochs or not account.epoch_batches or not each:
+        return None
+    epoch_bytes = each * account.epoch_batches
+    if epoch_bytes > MOST_OF_MEMORY * free_gb * 1e9:
+        return None
+    best, worst = (_kept(look, each, passes, start_ms) for passes, start_ms in zip(PASSES, EPOCH_START_MS, strict=True))
+    name = identifier(data.class_name, "PyDataset")
+    return Found(
+        title=f"Keep the batches of {name} in memory",
+        says=(
+            f"{data.class_name} makes the same batches in every epoch, {ms(look.work.busy_ms)} each; the step takes "
+            f"{ms(look.plan.step_ms)}. All of them take {size(epoch_bytes)}; {size(free_gb * 1e9)} of memory are free."
+        ),
+        numbers=look.numbers | {"epoch_bytes": epoch_bytes, "ram_available_bytes": free_gb * 1e9},
+        before=f"data = {name}(...)",
+        after="""class Kept(keras.utils.PyDataset):
+    # Every batch is made once and kept.
+    def __init__(self, source):
+        super().__init__()
+        self.source, self.batches = source, {}
+
+    def __len__(self):
+        return len(self.source)
+
+    def __getitem__(self, index):
+        if index not in self.batches:
+            self.batches[index] = self.source[index]
+        return self.batches[index]
+
+
+data = Kept(data)""",
+        gain=look.supply.gain(
+            best,
+            f"from the second epoch on {ms(look.work.busy_ms)} of work per batch are read from memory",
+            worst=worst,
+        ),
+    )
+
+
+def _batch_bytes(case: Case, data: PyDatasetFacts) -> float | None:
+    if data.batch_bytes is not None:
+        return float(data.batch_bytes)
+    run = case.run
+    if data.sample_bytes is None or run is None or run.samples is None or not run.batches:
+        return None
+    return data.sample_bytes * run.samples / run.batches
+
+
+def _kept(look: PythonLook, batch_bytes: float, passes: float, start_ms: float) -> Plan:
+    """A kept batch is still copied into TensorFlow by Keras."""
+    copy_ms = passes * (look.case.facts.host.handover_ms_per_mb or MB_MS) * batch_bytes / 1e6
+    work = replace(look.work, cpu_ms=min(look.work.busy_ms, copy_ms), wait_ms=0.0, lock_ms=0.0)
+    left = copy_ms / look.work.busy_ms
+    epoch_batches = look.supply.account.epoch_batches or look.supply.account.batches
+    start = min(look.plan.start_ms, look.plan.start_ms * left + start_ms / epoch_batches)
+    return replace(look.plan, loading=(work,), start_ms=start)

@@ -1,97 +1,82 @@
-"""FW132: tf.data already uses every CPU there is."""
+"""tf.data already uses every CPU there is, for work that cannot be kept."""
 
 from typing import Final
 
+from feedwatch.advise.as_is import lanes_of
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.cpu import cpu_saturated
-from feedwatch.advise.questions.tf_data import TfLook, changed_gain, lanes, slowest_stage, starved_tf_data
-from feedwatch.advise.rule import Page, Rule
+from feedwatch.advise.questions.tf_data import cache_change, cheaper, stage_work, tf_look
+from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import comment, function_name, place
-from feedwatch.advise.step_model import cpu_budget
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
-from feedwatch.model.pipeline import TfStage
-from feedwatch.model.verdict import Bound, Evidence, Gain
-from feedwatch.words import count, ms, percent
+from feedwatch.model.verdict import Bound
+from feedwatch.words import count, ms, number, percent
 
-# Cheaper preprocessing saves a third of the work at least. Done once and offline, it saves nearly all of it.
-BEST_LEFT: Final = 0.05
-WORST_LEFT: Final = 0.67
+PAGE = """
+## What it sees
+An input-bound tf.data pipeline whose parallelism is chosen by AUTOTUNE, in a process that uses its whole CPU budget.
 
+## Why it costs
+AUTOTUNE can share out CPUs; it cannot make more of them. When all are busy, only less work per batch helps.
 
-def check(case: Case) -> Evidence | None:
-    look, budget, used = starved_tf_data(case), cpu_budget(case), case.facts.host.cpu_used
-    stage = None if look is None else _widest(look)
-    if look is None or stage is None or budget is None or used is None or cpu_saturated(case) is not True:
-        return None
-    return Evidence(
-        says=(
-            f"{place(stage)} needs {ms(stage.ms_per_batch or 0.0)} of CPU time per batch and already runs "
-            f"{lanes(stage)} calls at once; {count(used, 'CPU')} of {count(budget, 'CPU')} are in use. More "
-            "parallelism will not help: make the work of a batch smaller."
-        ),
-        numbers={
-            "stage_ms": stage.ms_per_batch or 0.0,
-            "parallel_calls": float(lanes(stage)),
-            "cpu_used": used,
-            "cpu_budget": budget,
-            "rest_ms": look.times.rest_ms,
-            "wait_ms": look.times.wait_ms,
-        },
-        blanks={"function": function_name(stage), "comment": comment(stage), "place": place(stage)},
-    )
+## Fix
+Store the data in the form that training needs (smaller images, decoded records), cache what is the same in every
+epoch, move augmentation into the model as Keras layers that run on the device, or give the process more CPUs.
+
+## When to leave it
+When the CPUs are busy with somebody else's work: come back when they are free.
+
+## References
+- https://www.tensorflow.org/guide/data_performance
+- https://keras.io/guides/preprocessing_layers/
+"""
+
+SATURATED: Final = 0.75
+LARGER_PART: Final = 0.4
+BEST_LEFT: Final = 0.1
+WORST_LEFT: Final = 0.5
 
 
-def predict(case: Case, evidence: Evidence) -> Gain | None:
-    look = starved_tf_data(case)
-    stage = None if look is None else _widest(look)
-    if look is None or stage is None:
-        return None
-    because = (
-        f"with {percent(1 - WORST_LEFT)} to {percent(1 - BEST_LEFT)} of its "
-        f"{ms(evidence.numbers['stage_ms'])} per batch done offline or in the model"
-    )
-    return changed_gain(case, look, stage, lanes=lanes(stage), left=(BEST_LEFT, WORST_LEFT), because=because)
-
-
-def _widest(look: TfLook) -> TfStage | None:
-    """The stage with the most work, when AUTOTUNE chooses how many of its calls run in parallel."""
-    timed = [stage for stage in look.data.stages if stage.ms_per_batch is not None]
-    stage = max(timed, key=lambda one: one.ms_per_batch or 0.0, default=None)
-    return stage if stage is not None and stage.parallelism == -1 and slowest_stage(look.data) else None
-
-
-RULE: Final = Rule(
-    code="FW132",
-    name="cpu-saturated-tf-data",
-    title="Make $place cheaper: all CPUs are busy with it",
-    before="dataset = dataset.map($function, num_parallel_calls=tf.data.AUTOTUNE)$comment",
-    after="""# Once, before training: store what $function makes, and read that instead.
-dataset.map($function, num_parallel_calls=tf.data.AUTOTUNE).save("prepared")
-dataset = tf.data.Dataset.load("prepared")""",
-    page=Page(
-        sees=(
-            "An input-bound tf.data pipeline whose parallelism is chosen by AUTOTUNE, in a process that "
-            "uses its whole CPU budget."
-        ),
-        why=(
-            "AUTOTUNE can share out CPUs; it cannot make more of them. When all are busy, only less "
-            "work per batch helps."
-        ),
-        fix=(
-            "Store the data in the form that training needs (smaller images, decoded records), cache "
-            "what is the same in every epoch, move augmentation into the model as Keras layers that run "
-            "on the device, or give the process more CPUs."
-        ),
-        leave="When the CPUs are busy with somebody else's work: come back when they are free.",
-        references=(
-            "https://www.tensorflow.org/guide/data_performance",
-            "https://keras.io/guides/preprocessing_layers/",
-        ),
-    ),
-    symptoms=(ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP),
+@rule(
+    PAGE,
+    knob="work",
     relieves=Bound.INPUT,
+    symptoms=(
+        ALL_CPUS_BUSY,
+        MORE_WORKERS_NO_HELP,
+    ),
     edit_lines=20,
-    needs=("HostFacts.cpu_budget", "HostFacts.cpu_used", "TfStage.ms_per_batch", "TfStage.parallelism"),
-    check=check,
-    predict=predict,
+    needs=("HostFacts.cpu_budget", "TfStage.ms_per_batch", "TfStage.parallelism"),
 )
+def RULE(case: Case) -> Found | None:
+    look = tf_look(case)
+    if look is None or cache_change(look) is not None:
+        return None
+    timed = [stage for stage in look.data.stages if stage.ms_per_batch]
+    stage = max(timed, key=lambda one: stage_work(look, one).cpu_ms, default=None)
+    if stage is None or stage.parallelism != -1:
+        return None
+    work, plan = stage_work(look, stage), look.plan
+    if plan.cpu_ms / plan.cpus < SATURATED * look.supply.account.batch_ms or work.cpu_ms < LARGER_PART * plan.cpu_ms:
+        return None
+    best, worst = (cheaper(look, stage, left) for left in (BEST_LEFT, WORST_LEFT))
+    name = function_name(stage)
+    return Found(
+        title=f"Make {place(stage)} cheaper: all CPUs are busy with it",
+        says=(
+            f"{place(stage)} needs {ms(work.cpu_ms)} of CPU time per batch and already runs {number(lanes_of(stage))} "
+            f"calls at once; {count(plan.cpus, 'CPU')} are all there are. More parallelism will not help: make the "
+            "work of a batch smaller."
+        ),
+        numbers=look.numbers | {"stage_cpu_ms": work.cpu_ms, "parallel_calls": lanes_of(stage)},
+        before=f"dataset = dataset.map({name}, num_parallel_calls=tf.data.AUTOTUNE){comment(stage)}",
+        after=f"""# Once, before training: store what {name} makes, and read that instead. Random steps stay behind it.
+dataset.map({name}, num_parallel_calls=tf.data.AUTOTUNE).save("prepared")
+dataset = tf.data.Dataset.load("prepared")""",
+        gain=look.supply.gain(
+            best,
+            f"an estimate: with {percent(1 - WORST_LEFT)} to {percent(1 - BEST_LEFT)} of its {ms(work.cpu_ms)} per "
+            "batch done offline or in the model",
+            worst=worst,
+        ),
+        alters=(Alters.ORDER, Alters.CODE),
+    )

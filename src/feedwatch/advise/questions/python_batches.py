@@ -1,0 +1,104 @@
+"""What rules ask about batches that Python makes one after the other: PyDatasets and generators."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+from feedwatch.advise.as_is import MB_MS
+from feedwatch.advise.case import Case
+from feedwatch.advise.plan import Plan, Work
+from feedwatch.advise.supply import Supply, supply
+from feedwatch.model.steps import INPUT_WAIT
+from feedwatch.words import count, ms
+
+# Threads that wait may outnumber the CPUs.
+MOST_THREADS: Final = 8
+# A batch from another process is pickled, sent through a pipe and unpickled: three passes over its bytes, two of them
+# in the training process and under its lock.
+PIPE_PASSES: Final = 3.0
+PIPE_MS: Final = 0.6
+# A pool of threads takes turns at the interpreter's lock with the training loop: each batch costs some of that.
+TURN_MS: Final = 1.0
+# Time on the wall that is not computing may be waiting, which threads do side by side, or a thread that others keep
+# from the lock, the memory or a CPU. Work of which more than this is computing does not surely wait in between.
+COMPUTES: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class PythonLook:
+    case: Case
+    supply: Supply
+    work: Work  # one batch
+
+    @property
+    def plan(self) -> Plan:
+        return self.supply.plan
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        account = self.supply.account
+        return {
+            "load_ms": self.work.busy_ms,
+            "load_cpu_ms": self.work.cpu_ms,
+            "step_ms": self.plan.step_ms,
+            "wait_ms": account.ms(INPUT_WAIT) or 0.0,
+            "batch_ms": account.batch_ms,
+            "cpu_budget": self.plan.cpus,
+        }
+
+
+def python_look(case: Case) -> PythonLook | None:
+    known = supply(case)
+    if known is None or not known.usable or not known.plan.loading:
+        return None
+    work = max(known.plan.loading, key=lambda one: one.busy_ms)
+    return None if work.busy_ms <= 0 else PythonLook(case, known, work)
+
+
+def with_pool(look: PythonLook, workers: int, *, processes: bool) -> Plan:
+    """The same batches, made by so many threads or processes."""
+    batch = look.case.facts.batch
+    megabytes = 0.0 if batch is None else batch.size_bytes / 1e6
+    mb_ms = look.case.facts.host.handover_ms_per_mb or MB_MS
+    pipe_ms = PIPE_MS + PIPE_PASSES * mb_ms * megabytes if processes else 0.0
+    work = replace(
+        look.work,
+        lanes=float(workers),
+        cpu_ms=look.work.cpu_ms + pipe_ms / PIPE_PASSES,
+        lock_ms=0.0 if processes else look.work.lock_ms,
+        threads=0,
+    )
+    taking_ms = 2 * pipe_ms / PIPE_PASSES if processes else TURN_MS
+    return replace(look.plan, loading=(work,), ahead=True, handover_ms=taking_ms, handover_cpu_ms=taking_ms)
+
+
+def with_pool_at_worst(look: PythonLook, workers: int, *, processes: bool) -> Plan:
+    """What looked like waiting was one thread in the way of another: more threads take turns at that."""
+    work = look.work
+    if processes or work.cpu_ms < COMPUTES * work.own_ms:
+        return with_pool(look, workers, processes=processes)
+    return replace(look.plan, handover_ms=look.plan.handover_ms + TURN_MS)
+
+
+def advised_pool(look: PythonLook) -> tuple[int, bool]:
+    """(workers, processes?): the smallest pool that is as good as the best one; threads before processes."""
+    carried = MOST_THREADS
+    if look.work.cpu_ms > 0:
+        carried = math.floor(min(MOST_THREADS, look.plan.cpus * look.work.own_ms / look.work.cpu_ms) + 1e-6)
+    options = [(workers, False) for workers in range(2, max(2, carried) + 1)]
+    options += [(workers, True) for workers in range(1, max(1, math.floor(look.plan.cpus + 1e-6)) + 1)]
+    times = {option: with_pool(look, option[0], processes=option[1]).batch_ms() for option in options}
+    best_ms = min(times.values())
+    as_good = [option for option, batch_ms in times.items() if batch_ms <= 1.05 * best_ms]
+    return min(as_good, key=lambda option: (option[1], option[0]))
+
+
+def pooled(workers: int, *, processes: bool) -> str:
+    return count(workers, "process", "processes") if processes else count(workers, "thread")
+
+
+def made_by(look: PythonLook, workers: int, plan: Plan, *, processes: bool) -> str:
+    return (
+        f"{pooled(workers, processes=processes)} make a batch every {ms(plan.threads_ms(plan.last_threads))}; the step "
+        f"takes {ms(look.plan.step_ms)} of the {ms(look.supply.account.batch_ms)} that a batch takes now"
+    )

@@ -1,0 +1,83 @@
+"""Math threads of the step and workers want more CPUs than there are."""
+
+from typing import Final
+
+from feedwatch.advise.case import Case
+from feedwatch.advise.gains import removed
+from feedwatch.advise.questions.loader import loader_look
+from feedwatch.advise.rule import Alters, Found, rule
+from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
+from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.verdict import Bound
+from feedwatch.words import count, ms
+
+PAGE = """
+## What it sees
+Training on a CPU with several math threads beside DataLoader workers, more of both than CPUs, and a training thread
+that waits for a CPU.
+
+## Why it costs
+Math threads wait for each other at the end of every operation. When one of them has no CPU because a worker runs
+there, all of them wait, and they spin while they do.
+
+## Fix
+`torch.set_num_threads(1)` (or `OMP_NUM_THREADS=1` in the environment) before training, so that workers and step have
+a CPU each. Libraries inside workers (OpenCV, OpenMP) have their own number of threads: set it to one there too.
+
+## When to leave it
+When the model is so large that several threads shorten the step by more than the workers take. Sums are added in
+another order with another number of threads, so results differ in their last digits.
+
+## References
+- https://pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html
+- https://pytorch.org/docs/stable/generated/torch.set_num_threads.html
+"""
+
+# Threads that spin burn CPU time without shortening the step.
+SPINNING: Final = 1.3
+LEAST_REMOVED: Final = 0.25
+
+
+@rule(
+    PAGE,
+    knob="threads",
+    relieves=Bound.INPUT,
+    symptoms=(
+        ALL_CPUS_BUSY,
+        MORE_WORKERS_NO_HELP,
+    ),
+    edit_lines=1,
+    needs=("HostFacts.cpu_budget", "HostFacts.training_delay", "LoaderFacts.load_ms", "LoaderFacts.math_threads"),
+)
+def RULE(case: Case) -> Found | None:
+    look = loader_look(case)
+    if look is None or case.facts.run.device_kind != "cpu" or look.loader.math_threads is None:
+        return None
+    threads, workers, delay = look.loader.math_threads, look.loader.num_workers, case.facts.host.training_delay
+    if threads < 2 or workers < 1 or delay is None or threads + workers <= look.plan.cpus:
+        return None
+    account = look.supply.account
+    delayed_ms = delay * account.batch_ms
+    # One thread computes as long as several spin and wait for each other; how much longer, only a trial can tell.
+    if (
+        delayed_ms < THRESHOLDS.worth_saying_share * account.batch_ms
+        or look.plan.step_cpu_ms < look.plan.step_ms * SPINNING
+    ):
+        return None
+    return Found(
+        title="Compute with one thread beside the workers: torch.set_num_threads(1)",
+        says=(
+            f"{count(threads, 'math thread')} and {count(workers, 'worker')} share {count(look.plan.cpus, 'CPU')}: the "
+            f"training thread is ready and waits for a CPU for {ms(delayed_ms)} of every {ms(account.batch_ms)}."
+        ),
+        numbers=look.numbers | {"math_threads": float(threads), "delayed_ms": delayed_ms},
+        before=f"# torch.get_num_threads() is {threads}",
+        after="torch.set_num_threads(1)  # before training",
+        gain=removed(
+            account,
+            delayed_ms,
+            LEAST_REMOVED * delayed_ms,
+            f"up to {ms(delayed_ms)} per batch in which the training thread waits for a CPU",
+        ),
+        alters=(Alters.PRECISION,),
+    )
