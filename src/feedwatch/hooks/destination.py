@@ -13,6 +13,7 @@ from feedwatch.report.tensorboard import own_run
 from feedwatch.settings import switched_off
 
 SUB_RUN: Final = "feedwatch"
+MOST_IN_A_SECOND: Final = 1000
 # pathlib makes one slash of the two in gs://bucket. A Windows drive has a single letter before the colon.
 _REMOTE: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 
@@ -40,8 +41,8 @@ def checked_log_dir(log_dir: str | os.PathLike[str] | None) -> Path | None:
         return path  # nothing will be written, so nothing is made
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"log_dir {shown!r} cannot be made: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL or a lone surrogate in the name
+        raise SettingError(f"log_dir {shown!r} cannot be made: {getattr(error, 'strerror', error)}") from error
     try:
         # Permissions do not tell about read-only disks, quotas and network shares; a file without a name does.
         with tempfile.TemporaryFile(dir=path):
@@ -49,6 +50,20 @@ def checked_log_dir(log_dir: str | os.PathLike[str] | None) -> Path | None:
     except OSError as error:
         raise SettingError(f"log_dir {shown!r} is not writable: {error.strerror or error}") from error
     return path
+
+
+def new_home(first: Path) -> Path:
+    """A directory that this run alone has: made here, so that no other run of the same second gets it too."""
+    for number in range(1, MOST_IN_A_SECOND):
+        home = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        try:
+            home.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError:
+            break  # nothing can be made here: the outputs will say so
+        return home
+    return first
 
 
 def sub_run(home: Path) -> Path:

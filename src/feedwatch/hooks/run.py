@@ -13,17 +13,22 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from feedwatch.guard import Guard
+from feedwatch.guard import Guard, told
 from feedwatch.hooks.destination import Destination
 from feedwatch.hooks.undo import Undo
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
-from feedwatch.measure.marks import ABANDON, ENTER, EPOCH_END, LEAVE, Mark, Marks, mark_cost_ns
+from feedwatch.measure.marks import ABANDON, ENTER, EPOCH_END, LEAVE, PROFILED, Mark, Marks, mark_cost_ns
 from feedwatch.measure.steps import StepReader
 from feedwatch.model.facts import RunFacts
 from feedwatch.model.report import Report, Status
+from feedwatch.model.verdict import Bound
+from feedwatch.probe.device_memory import DeviceMemory
 from feedwatch.probe.profiling import ProfilerBackend, ProfilerWindows
+from feedwatch.report.card import show_reports_in_notebooks
+from feedwatch.report.json import keep_earlier
+from feedwatch.report.progress import ProgressLine
 from feedwatch.session import FactPatch, Session
 from feedwatch.settings import Settings
 
@@ -56,6 +61,8 @@ class OwnCost:
 class WatchedRun:
     """session · marks · undo · guard · destination · profiler windows · own cost."""
 
+    opened: ClassVar[int] = 0  # in this process: whoever runs a script asks whether there was anything to watch
+
     def __init__(
         self,
         facts: RunFacts,
@@ -64,15 +71,22 @@ class WatchedRun:
         reader: StepReader,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        WatchedRun.opened += 1
+        began_ns = clock.now_ns()
         self.settings = settings
         self.destination = destination
-        self.shown_directory = "" if destination.directory is None else str(destination.directory)
-        self.session = Session.open(facts, settings, destination.outputs, destination.directory, clock, reader=reader)
+        self.shown_directory = _as_a_user_names_it(destination.directory)
+        outputs = destination.outputs
+        if settings.progress and facts.rank == 0:
+            outputs = (*outputs, ProgressLine())
+        self.session = Session.open(facts, settings, outputs, destination.directory, clock, reader=reader)
         self.session.ends = self.close
         self.guard = Guard(f"the {facts.framework} hook", self.session.note)
+        self.guard.run(show_reports_in_notebooks)
         self.undo = Undo()
         self.cost = OwnCost()
         self.windows: ProfilerWindows | None = None
+        self._windows_cost_ns: Callable[[], int] = int
         # On the training thread, with every hand-over: what only this thread may look at.
         self.on_hand_over: list[Callable[[], None]] = []
         # Before the last marks are handed over: what is still to be read from the user's objects.
@@ -82,9 +96,15 @@ class WatchedRun:
         self.marks = Marks(int(settings.window_seconds * 1e9), clock)
         self.append: Callable[[Mark], None] = self.marks.append
         self.now_ns = clock.now_ns
+        # For the end, which comes also where the hook was switched off; one guard, because several hooks may end a run.
+        self._ending = Guard("the end of the run", self.session.note)
         self._clock = clock
         self._reader = reader
+        self._frozen = False
         self.session.each_window("what we cost", self._tell_own_cost)
+        self._keeps_earlier = destination.directory is not None
+        self.session.each_window("keeping the report of an earlier run", self._keep_earlier)
+        self.session.own_startup(clock.now_ns() - began_ns)
 
     # -- marks -----------------------------------------------------------------------------------
 
@@ -100,7 +120,7 @@ class WatchedRun:
         """Never raises and never waits. When the hook is switched off its marks are thrown away."""
         began_ns = self.now_ns()
         log = self.marks.take()
-        if self.guard.off:
+        if self.guard.off or self._frozen:
             return
         for action in self.on_hand_over:
             self.guard.run(action)
@@ -108,11 +128,23 @@ class WatchedRun:
         self.cost.add_marks(len(log.marks), self._clock)
         self.cost.add(self.now_ns() - began_ns)
 
+    def freeze(self) -> None:
+        """From now on a trial runs: its steps are not the training's. Marks are still taken, and thrown away."""
+        self.hand_over()
+        self._frozen = True
+
     def _tell_own_cost(self) -> None:
         """On the sink's thread, which knows how many steps there were."""
-        own_ns = self.cost.of(self._reader.calls)
+        calls = self._reader.calls
+        own_ns = self.cost.of(calls)
         if own_ns is not None:
-            self.session.own_cost(own_ns)
+            self.session.own_cost(own_ns + self._windows_cost_ns() / calls)
+
+    def _keep_earlier(self) -> None:
+        """On the sink's thread, before the first report of this run is written."""
+        if self._keeps_earlier and self.directory is not None:
+            self._keeps_earlier = False
+            keep_earlier(self.directory, self.session.facts.run.rank)
 
     def time(self, owner: Any, name: str, category: int) -> None:
         """Time a method of somebody's object, on the instance, until the run is closed."""
@@ -127,10 +159,31 @@ class WatchedRun:
 
         self.undo.set(owner, name, timed)
 
+    def counts_memory(self, read: Callable[[], DeviceMemory | None] | None) -> None:
+        """`read`: how much of the device's memory the framework itself uses. On the training thread, once per window.
+        None: there is no such device, or its framework counts nothing.
+        """
+        if read is None:
+            return
+        ask = read
+
+        def look() -> None:
+            try:
+                memory = ask()
+            except Exception as error:  # a device that is lost has been spoken of
+                memory = None
+                self.session.note(f"the device's memory is not known: {told(error)}")
+            self.session.counts_memory(memory)
+
+        self.on_hand_over.append(look)
+
     # -- profiler windows ------------------------------------------------------------------------
 
     def profile_with(self, backend: ProfilerBackend, *, has_gpu: bool) -> ProfilerWindows:
-        """Short windows of the framework's own profiler, for copies. They open and close on the training thread."""
+        """Short windows of the framework's own profiler, for copies. They open and close on the training thread.
+
+        `has_gpu`: there is a device whose copies nothing else can see.
+        """
         run = self.session.facts.run
         windows = self.windows = ProfilerWindows(
             backend,
@@ -139,7 +192,11 @@ class WatchedRun:
             rank=run.rank,
             warmup_steps=self.settings.warmup_steps,
             note=self.session.note,
+            touched=lambda: self.mark(PROFILED),
+            in_question=self._copies_or_launches_bound_it,
         )
+
+        self._windows_cost_ns = lambda: windows.cost_ns
 
         def collect() -> FactPatch | None:
             found = windows.collect()
@@ -150,6 +207,10 @@ class WatchedRun:
 
         self.session.each_window("profiler windows", collect)
         return windows
+
+    def _copies_or_launches_bound_it(self) -> bool:
+        latest = self.session.latest
+        return latest is not None and latest.verdict.bound in (Bound.TRANSFER, Bound.LAUNCH)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -170,7 +231,7 @@ class WatchedRun:
         """Idempotent, and never raises. Whatever fails on the way, the report is written."""
         if self.session.closed:
             return
-        last = Guard("the end of the run", self.session.note)  # runs also where the hook was switched off
+        last = self._ending
         try:
             last.run(self.undo.all)
             if self.windows is not None:
@@ -185,8 +246,11 @@ class WatchedRun:
             # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
             try:
                 self.session.close(status)
+            except Exception as error:
+                last.run(self.session.close, status)
+                last.failed(error)
             except BaseException:
-                self.session.close(status)
+                last.run(self.session.close, status)
                 raise
         report = self.session.latest if self.on_closed or self.settings.console else None
         if report is not None and report.run.rank == 0:
@@ -203,7 +267,23 @@ class WatchedRun:
 
         from feedwatch.report.console import print_summary
 
-        print_summary(report, Console(stderr=True), self.shown_directory)
+        print_summary(self._with_other_ranks(report), Console(stderr=True), self.shown_directory)
+
+    def _with_other_ranks(self, report: Report) -> Report:
+        """What the others have written so far; nobody waits for a rank. A slow one would look like compute here."""
+        if report.run.world_size < 2 or self.destination.directory is None:
+            return report
+        from feedwatch.report.load import load_siblings
+        from feedwatch.report.ranks import beside
+
+        return beside(report, load_siblings(self.destination.directory, report))
+
+
+def _as_a_user_names_it(directory: Path | None) -> str:
+    """`runs/a` for `runs/a/feedwatch`, where the report lies: commands take both."""
+    if directory is None:
+        return ""
+    return str(directory.parent if directory.name == "feedwatch" else directory)
 
 
 class Ranks(NamedTuple):

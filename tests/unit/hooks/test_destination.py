@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from feedwatch.errors import SettingError
-from feedwatch.hooks.destination import checked_log_dir, is_remote, own_destination
+from feedwatch.hooks.destination import checked_log_dir, is_remote, new_home, own_destination
 
 
 def test_without_a_log_dir_there_is_nothing_to_check():
@@ -56,3 +56,20 @@ def test_our_own_run_is_a_directory_below_the_users(tmp_path):
     place = own_destination(tmp_path)
     assert place.directory == tmp_path / "feedwatch"
     assert len(place.outputs) == 1
+
+
+def test_a_new_home_is_nobody_elses(tmp_path):
+    homes = [new_home(tmp_path / "runs" / "a") for _ in range(3)]
+    assert [home.name for home in homes] == ["a", "a-2", "a-3"]
+    assert all(home.is_dir() for home in homes)
+
+
+def test_where_nothing_can_be_made_the_run_goes_on_without(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert new_home(tmp_path / "file" / "a") == tmp_path / "file" / "a"
+
+
+@pytest.mark.parametrize("name", ["nul\0x", "surrogate\ud800"])
+def test_f90_a_name_that_no_directory_can_have_is_a_wrong_setting(tmp_path, name):
+    with pytest.raises(SettingError, match="cannot be made"):
+        checked_log_dir(tmp_path / name)

@@ -1,6 +1,7 @@
 """What every hook is given."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,11 @@ from feedwatch.hooks.run import OwnCost, Ranks, WatchedRun, ranks_of_launcher
 from feedwatch.measure.marks import BEGIN, COMPUTE, ENTER, EPOCH_END, GOT, INPUT, LEAVE
 from feedwatch.measure.steps import Ends, StepReader
 from feedwatch.model.report import Status
+from feedwatch.report.json import write_report_file
+from feedwatch.report.load import load_run
 from feedwatch.settings import Settings
 from tests.fakes.clock import FakeClock
+from tests.fakes.reports import report
 from tests.fakes.values import run_facts
 
 
@@ -202,3 +206,27 @@ def test_the_end_of_the_run_is_marked(run, clock):
     run.session.hand_over = lambda log: (seen.extend(log.marks), hand_over(log))
     run.close(Status.FINISHED)
     assert [what for _, what, _ in seen] == [EPOCH_END]
+
+
+def test_f82_a_second_run_in_the_same_directory_keeps_the_report_of_the_first(tmp_path, clock):
+    for count in (100, 200):
+        run = WatchedRun(
+            run_facts(), Settings(console=False), Destination(tmp_path, ()), StepReader(ends=Ends.NEXT), clock
+        )
+        steps(run, clock, count)
+        run.close(Status.FINISHED)
+    seen = {file.name.partition("-")[0]: load_run(file).steps.batches for file in tmp_path.iterdir()}
+    assert seen == {"before": 100, "report.json": 200}
+
+
+def test_the_first_ranks_console_says_what_another_rank_has_written(tmp_path, clock, capsys):
+    facts = run_facts(framework="torch", rank=0, world_size=2, started_s=0.0)
+    directory = tmp_path / "feedwatch"
+    slow = report(rank=1, world_size=2, wall_ms=20, wait_ms=15)
+    write_report_file(directory, replace(slow, run=replace(slow.run, started=0.0)))
+    made = WatchedRun(facts, Settings(), Destination(directory, ()), StepReader(ends=Ends.NEXT), clock)
+    steps(made, clock, 300)
+    made.close(Status.FINISHED)
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "2 ranks rank 1 waits longest" in told
+    assert f"Next: feedwatch report {tmp_path}  #".replace("  ", " ") in told

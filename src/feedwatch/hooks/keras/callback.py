@@ -1,14 +1,15 @@
 """The callback a user writes: nothing is alive before the first fit, and a hook appends one mark."""
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import keras
 
-from feedwatch.guard import Guard
-from feedwatch.settings import ProfileChoice, Settings, switched_off
+from feedwatch.guard import Guard, warn_once
+from feedwatch.settings import ProfileChoice, Settings, switched_off, wished_trial
 
 if TYPE_CHECKING:
     from feedwatch.hooks.keras.watched_fit import WatchedFit
@@ -27,9 +28,20 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
         directory under `runs/`.
     profile: short profiler windows that measure copies to the GPU. "auto": only where there is one.
     console: print the verdict when `fit` ends.
+    progress: one line on stderr that is renewed about once a second.
+    trial: True, or so many seconds: measure what changes of the input gain, and end the run. Its weights are thrown
+        away (docs/trials.md).
 
     After (and during) `fit`, `report` holds the latest report and `log_dir` where it was written.
     """
+
+    # Keras 2 asks its callbacks for these. It cannot be watched, and training goes on without us.
+    _supports_tf_logs = True
+
+    def _implements_train_batch_hooks(self) -> bool:
+        return False
+
+    _implements_test_batch_hooks = _implements_predict_batch_hooks = _implements_train_batch_hooks
 
     # Keras gives up asynchronous dispatch for all callbacks when one overrides on_train_batch_end without this.
     async_safe = True
@@ -40,11 +52,14 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
         *,
         profile: ProfileChoice = "auto",
         console: bool = True,
+        progress: bool = False,
+        trial: bool | float = False,
     ) -> None:
         super().__init__()
-        self._settings = Settings(profile=profile, console=console)
+        self._settings = Settings(profile=profile, console=console, progress=progress, trial=wished_trial(trial))
         self._given_dir = _checked(log_dir)
         self._off = switched_off()
+        self._said: set[str] = set()
         self._steps_before = 0  # batches of earlier fits, where the optimizer does not count
         self._clear()
 
@@ -60,6 +75,12 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
     def report(self) -> "Report | None":
         """The latest report, or None before the first window."""
         return None if self._last is None else self._last.report
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        from feedwatch.report.card import render_card
+
+        return render_card(self.report)
 
     @property
     def log_dir(self) -> Path | None:
@@ -78,8 +99,25 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
 
     # -- hooks -----------------------------------------------------------------------------------
 
+    def set_model(self, model: Any) -> None:
+        super().set_model(model)
+        if self._settings.trial is not None and not self._off:
+            Guard("the Keras hook").run(self._mute)
+
+    def _mute(self) -> None:
+        """In a trial nobody writes. Later would be too late: a CSVLogger empties its file when training begins."""
+        from feedwatch.hooks.keras.trial import without_writers
+
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            found = frame.f_locals.get("self")
+            if isinstance(found, keras.callbacks.CallbackList) and any(each is self for each in found.callbacks):
+                found.callbacks = without_writers(found.callbacks, self)
+                return
+            frame = frame.f_back
+
     def on_train_begin(self, logs: Any = None) -> None:
-        if not self._off:
+        if not self._off and self._can_watch():
             Guard("the Keras hook").run(self._begin)
 
     def on_train_end(self, logs: Any = None) -> None:
@@ -113,10 +151,28 @@ class FeedWatch(keras.callbacks.Callback):  # type: ignore[misc]
     def on_test_begin(self, logs: Any = None) -> None:
         if self._fit is not None:
             self._fit.run.guard.run(self._fit.test_begin)
+        elif self._last is None or self._last.run.closed:
+            self._says_not_measured()
 
     def on_test_end(self, logs: Any = None) -> None:
         if self._fit is not None:
             self._fit.run.guard.run(self._fit.test_end)
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        if self._fit is None:
+            self._says_not_measured()
+
+    def _says_not_measured(self) -> None:
+        if not self._off and self._can_watch():
+            warn_once(self._said, "only fit is measured: evaluate and predict run as they do without FeedWatch")
+
+    def _can_watch(self) -> bool:
+        """Keras 2, as tf_keras or under its own name, has another loop."""
+        kinds = type(self._model).__mro__
+        if not any(kind.__module__.startswith("tf_keras.") for kind in kinds) and keras.__version__[0] != "2":
+            return True
+        warn_once(self._said, "Keras 2 (tf_keras) is not measured: feedwatch.keras needs Keras 3; training goes on")
+        return False
 
     # -- one fit ---------------------------------------------------------------------------------
 

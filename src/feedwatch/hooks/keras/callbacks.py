@@ -49,12 +49,10 @@ def with_marks(us: Any, callbacks: Sequence[Any], run: WatchedRun) -> tuple[list
 
 
 def callback_times(names: Sequence[str], steps: StepReader) -> tuple[CallbackTime, ...]:
-    """On the sink's thread: mean milliseconds per step, without the longest step, which may be a first use."""
-    if steps.calls < 2:
-        return ()
-    spent = zip(names, steps.totals_ns[FIRST_NAMED:], steps.largest_ns[FIRST_NAMED:], strict=False)
+    """On the sink's thread."""
     return tuple(
-        CallbackTime(name, (total_ns - largest_ns) / (steps.calls - 1) / 1e6) for name, total_ns, largest_ns in spent
+        CallbackTime(name, ms_per_step=habit.ms_per_step, every=habit.every)
+        for name, habit in zip(names, steps.habits(), strict=False)
     )
 
 

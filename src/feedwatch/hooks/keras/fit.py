@@ -7,6 +7,7 @@ that `fit` made for itself, so after an exception there is nothing to restore; t
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -15,16 +16,17 @@ from typing import Any, Final, NamedTuple
 import keras
 
 from feedwatch.guard import warn_once
+from feedwatch.hooks.destination import own_destination
 from feedwatch.hooks.fetching import WatchedIterable
 from feedwatch.hooks.keras import ending
 from feedwatch.hooks.keras.backends import fetches_of, this_backend, torch_clock
 from feedwatch.hooks.keras.callbacks import callback_times, with_marks
-from feedwatch.hooks.keras.facts import first_step, run_facts
+from feedwatch.hooks.keras.facts import first_step, memory_of_device, run_facts
 from feedwatch.hooks.keras.pipeline import PipelineReader
 from feedwatch.hooks.keras.profiler import keras_profiler
 from feedwatch.hooks.keras.python_iterator import PythonFetches
 from feedwatch.hooks.keras.watched_fit import WatchedFit
-from feedwatch.hooks.keras.writer import choose
+from feedwatch.hooks.keras.writer import Place, choose
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.undo import Undo
 from feedwatch.measure.steps import StepReader
@@ -106,11 +108,12 @@ def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings
     model = callback.model
     per_call = max(1, int(getattr(model, "steps_per_execution", 1) or 1))
     others: Sequence[Any] = [] if fit is None else [c for c in fit.callback_list.callbacks if c is not callback]
-    place, backend, clock = choose(given, others), this_backend(), torch_clock()
+    place, backend, clock = _place(settings, given, others), this_backend(), torch_clock()
     reader = StepReader(per_call, ends=backend.ends, stamped=backend.stamped, device=clock is not None)
-    run = WatchedRun(run_facts(model, per_call, others), settings, place.destination, reader)
-    run.shown_directory = "" if place.log_dir is None else str(place.log_dir)
     elsewhere = fit is not None and fit.ends_elsewhere
+    facts = run_facts(model, per_call, others, asynchronous=elsewhere)
+    run = WatchedRun(facts, settings, place.destination, reader)
+    run.shown_directory = "" if place.log_dir is None else str(place.log_dir)
     watched = WatchedFit(
         run,
         reader,
@@ -123,14 +126,29 @@ def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings
     )
     if clock is not None:
         watched.add_device(clock)
+    run.counts_memory(memory_of_device())
     _add_profiler(run, others)
     if fit is not None:
         _look_at(watched, fit, callback, model)
+        if settings.trial is not None and fit.epoch_iterator is not None:
+            from feedwatch.hooks.keras.trial import KerasTrial
+
+            KerasTrial(watched, fit.epoch_iterator, fit.callback_list, model, settings.trial)
     return watched
 
 
+def _place(settings: Settings, given: Path | None, others: Sequence[Any]) -> Place:
+    if settings.trial is None:
+        return choose(given, others)
+    from feedwatch.hooks.trial import trial_home
+
+    home = trial_home(settings.trial, given)
+    return Place(home, own_destination(home))
+
+
 def _add_profiler(run: WatchedRun, callbacks: Sequence[Any]) -> None:
-    has_gpu = run.session.facts.run.device_kind in ("cuda", "rocm")
+    # On torch never automatically: the device's clock sees the copy, and the profiler slows every launch after it.
+    has_gpu = run.session.facts.run.device_kind in ("cuda", "rocm") and keras.backend.backend() != "torch"
     if not has_gpu and run.settings.profile is not True:
         return
     backend = keras_profiler(keras.backend.backend(), lambda: callbacks)
@@ -147,17 +165,26 @@ def _look_at(watched: WatchedFit, fit: Fit, callback: Any, model: Any) -> None:
     if isinstance(fit.callback_list.callbacks, list) and not fit.ends_elsewhere and not fit.list_is_the_users:
         _time_callbacks(watched.run, fit, callback)
     if fit.epoch_iterator is not None:
-        time_iterators(watched.run.undo, fit.epoch_iterator, watched.start_iterator)
+        time_iterators(watched.run.undo, fit.epoch_iterator, watched.start_iterator, watched.marking_copies)
         _read_pipeline(watched, fit.epoch_iterator)
 
 
-def time_iterators(undo: Undo, epoch_iterator: Any, start: Callable[[Any], Any]) -> None:
-    """`start(iterable)` makes the iterator. No reference cycle: the user's data must be freed when fit ends."""
+def time_iterators(
+    undo: Undo,
+    epoch_iterator: Any,
+    start: Callable[[Any], Any],
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext,
+) -> None:
+    """`start(iterable)` makes the iterator, inside `around` the iterable is made. No reference cycle: the user's data
+    must be freed when fit ends.
+    """
     theirs = vars(epoch_iterator).get("_get_iterator")  # somebody else has replaced it: ours goes around theirs
     plain, reference = type(epoch_iterator)._get_iterator, weakref.ref(epoch_iterator)
 
     def get_iterator() -> WatchedIterable[Any]:
-        return WatchedIterable(plain(reference()) if theirs is None else theirs(), start)
+        with around():
+            iterable = plain(reference()) if theirs is None else theirs()
+        return WatchedIterable(iterable, start)
 
     undo.set(epoch_iterator, "_get_iterator", get_iterator, weak=True)
 

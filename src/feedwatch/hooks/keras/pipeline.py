@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from feedwatch.hooks.keras.facts import batch_facts
 from feedwatch.hooks.keras.python_iterator import PythonFetches
+from feedwatch.hooks.python_code import changes_between_epochs
+from feedwatch.hooks.streams import read_stream, shown_stream
 from feedwatch.model.facts import BatchFacts
 from feedwatch.model.pipeline import PipelineFacts, PyDatasetFacts
 from feedwatch.session import FactPatch, Session
@@ -17,6 +19,7 @@ _KINDS: Final = {
     "GeneratorDataAdapter": "generator",
     "PyDatasetAdapter": "pydataset",
     "TorchDataLoaderAdapter": "dataloader",
+    "GrainDatasetAdapter": "grain",
 }
 
 STARTED_BEFORE: Final = (
@@ -41,6 +44,7 @@ class PipelineReader:
         enqueuer = getattr(adapter, "enqueuer", None)
         self._gauge = None if enqueuer is None else QueueGauge(enqueuer)
         self._loaders = _loaders(getattr(adapter, "_dataloader", None), fetches, session)
+        self._stream = read_stream(adapter._dataset) if self._kind == "grain" else None
         if fetches is not None:
             fetches.on_first_batch = self._first_batch
 
@@ -80,13 +84,20 @@ class PipelineReader:
             return {**found, "batch": found["batch"] or self._batch}
         facts = None if self._tf is None else self._tf.read()
         if facts is None:
-            facts = PipelineFacts(self._kind, unknown_because=self._unknown_because())
+            because = self._unknown_because()
+            facts = PipelineFacts(self._kind, unknown_because=because, opaque=because and self._adapter_name)
         if facts.load_ms is None and self._gauge is None and self._fetches is not None:
             fetch_ms = self._fetches.mean_ms()
             facts = replace(facts, load_ms=fetch_ms, lanes=None if fetch_ms is None else 1.0)
+        batch = self._batch or self._batch_spec()
+        if self._stream is not None:
+            facts = replace(facts, kind=self._kind, stream=self._stream, settings=shown_stream(self._stream))
         if self._kind == "pydataset":
-            facts = replace(facts, pydataset=self._pydataset(adapter, facts), settings=_pydataset_settings(adapter))
-        return {"pipeline": facts, "batch": self._batch or self._batch_spec()}
+            gauge = self._gauge
+            batch = batch or (None if gauge is None else gauge.batch)
+            seen = self._pydataset(adapter, facts, batch)
+            facts = replace(facts, pydataset=seen, settings=_pydataset_settings(adapter))
+        return {"pipeline": facts, "batch": batch}
 
     def end(self) -> None:
         """Fit is over: nothing of the user's is kept or left changed."""
@@ -104,12 +115,18 @@ class PipelineReader:
         spec = None if self._tf is None or self._backend != "tensorflow" else self._tf.element_spec()
         return None if spec is None else batch_facts(spec, self._tf.batch_size())
 
+    def _sample_bytes(self) -> int | None:
+        """A spec whose first dimension is open describes one sample."""
+        spec = None if self._tf is None or self._backend != "tensorflow" else self._tf.element_spec()
+        one = None if spec is None else batch_facts(spec, 1)
+        return None if one is None else one.size_bytes
+
     def _unknown_because(self) -> str | None:
         if self._kind == "unknown":
             return f"feedwatch does not know {self._adapter_name}"
         return None
 
-    def _pydataset(self, adapter: Any, facts: PipelineFacts) -> PyDatasetFacts | None:
+    def _pydataset(self, adapter: Any, facts: PipelineFacts, batch: BatchFacts | None) -> PyDatasetFacts | None:
         dataset = getattr(adapter, "py_dataset", None)
         if dataset is None:
             return None
@@ -121,7 +138,18 @@ class PipelineReader:
             max_queue_size=int(dataset.max_queue_size),
             ready_share=None if gauge is None else gauge.ready_share,
             item_ms=None if gauge is not None else facts.load_ms,
+            random=_items_change(dataset),
+            batch_bytes=None if batch is None else batch.size_bytes,
+            sample_bytes=self._sample_bytes(),
         )
+
+
+def _items_change(dataset: Any) -> bool | None:
+    """From epoch to epoch. An on_epoch_end of the user's is there to move or change them."""
+    keras_own = next((kind for kind in type(dataset).__mro__ if kind.__name__ == "PyDataset"), None)
+    if type(dataset).on_epoch_end is not getattr(keras_own, "on_epoch_end", None):
+        return True
+    return changes_between_epochs(dataset.__getitem__)
 
 
 def _pydataset_settings(adapter: Any) -> dict[str, str | int | float | bool | None]:
@@ -171,6 +199,7 @@ class QueueGauge:
         self._enqueuer: weakref.ref[Any] = weakref.ref(enqueuer)
         self._looks = 0
         self._found_ready = 0
+        self.batch: BatchFacts | None = None  # the first that was seen ready
 
     def look(self) -> None:
         """Keras queues results that may still be in the making: only those that are ready are batches."""
@@ -181,9 +210,11 @@ class QueueGauge:
             waiting = list(enqueuer.future_queue.queue)
         except RuntimeError:  # a worker changed the queue while we looked: the next look will do
             return
-        ready = sum(1 for result in waiting if hasattr(result, "ready") and result.ready())
+        ready = [result for result in waiting if hasattr(result, "ready") and result.ready()]
         self._looks += 1
-        self._found_ready += ready > 0 or not enqueuer.ready_queue.empty()
+        self._found_ready += bool(ready) or not enqueuer.ready_queue.empty()
+        if self.batch is None and ready and ready[0].successful():
+            self.batch = batch_facts(ready[0].get())
 
     @property
     def ready_share(self) -> float | None:

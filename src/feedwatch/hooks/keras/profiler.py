@@ -63,6 +63,18 @@ class XSpaceFolder:
         self._folder.cleanup()
 
 
+class XSpaceBytes:
+    """A trace that the profiler handed over in memory."""
+
+    def __init__(self, serialised: bytes) -> None:
+        self._serialised = serialised
+
+    def read(self) -> TransferSample:
+        folder = XSpaceFolder()
+        (Path(folder.path) / "window.xplane.pb").write_bytes(self._serialised)
+        return folder.read()
+
+
 class TensorFlowProfiler:
     source = "xspace"
 
@@ -73,6 +85,13 @@ class TensorFlowProfiler:
 
     def other_active(self) -> str | None:
         return "a TensorFlow profile session" if _tf_session() is not None else self._others()
+
+    def rehearsal(self) -> Callable[[], None]:
+        def record_nothing() -> None:
+            self.start()
+            self.abandon()
+
+        return record_nothing
 
     def start(self) -> None:
         import tensorflow as tf
@@ -139,12 +158,19 @@ class JaxProfiler:
     def other_active(self) -> str | None:
         return "a JAX profile session" if _jax_session() is not None else self._others()
 
+    def rehearsal(self) -> Callable[[], None]:
+        def record_nothing() -> None:
+            self.start()
+            self.abandon()
+
+        return record_nothing
+
     def start(self) -> None:
         import jax
 
         folder = XSpaceFolder()
         try:
-            jax.profiler.start_trace(folder.path)
+            jax.profiler.start_trace(folder.path, **_without_python_frames())
         except Exception:
             folder.remove()
             raise
@@ -163,6 +189,9 @@ class JaxProfiler:
         self._end_step()
         folder, self._folder = self._folder, None
         try:
+            serialised = _stopped_jax_session()
+            if serialised is not None:
+                return XSpaceBytes(serialised)
             jax.profiler.stop_trace()
         except Exception:
             if folder is not None:
@@ -186,6 +215,32 @@ def _tf_session() -> Any:
     except ImportError:
         return None
     return getattr(profiler_v2, "_profiler", None)
+
+
+def _without_python_frames() -> dict[str, Any]:
+    """Every call of every Python function would be an event. JAX can leave them out since 0.7."""
+    import jax
+
+    options = getattr(jax.profiler, "ProfileOptions", None)
+    if options is None:
+        return {}
+    chosen = options()
+    chosen.python_tracer_level = 0
+    return {"profiler_options": chosen}
+
+
+def _stopped_jax_session() -> bytes | None:
+    """`stop_trace` writes the trace twice, as JSON too, on the training thread. None: this JAX has no other way."""
+    from jax._src import profiler
+
+    state: Any = getattr(profiler, "_profile_state", None)
+    session: Any = getattr(state, "profile_session", None)
+    if not callable(getattr(session, "stop", None)) or not callable(getattr(state, "reset", None)):
+        return None
+    with state.lock:
+        serialised = session.stop()
+        state.reset()
+    return bytes(serialised)
 
 
 def _jax_session() -> Any:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.facts import leading_size
-from feedwatch.measure.marks import BEGIN, COMPUTE, ENTER, GOT, INPUT, Mark, Marks
+from feedwatch.measure.marks import ENTER, GOT, INPUT, Mark
 
 if TYPE_CHECKING:
-    from feedwatch.hooks.torch.device import DeviceMeter
+    from feedwatch.hooks.torch.meter import DeviceSteps
 
 # A closer look at a fetch costs microseconds: one fetch in so many gets it. No power of two, so that the looks do not
 # fall on the same worker of a loader again and again.
@@ -99,49 +99,6 @@ class TimedPythonIterator:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._iterator, name)
-
-
-class DeviceSteps:
-    """torch on a device with a clock of its own. The host runs ahead of the device, so its marks say when work was
-    handed over and not when it was done: the same moments are recorded as events in the device's stream.
-    """
-
-    def __init__(self, meter: "DeviceMeter", marks: Marks, guard: Guard) -> None:
-        self._meter = meter
-        self._guard = guard
-        self._begun = False  # a step has its batch and was handed to the device
-        self._append = marks.rows.append
-        marks.append = self.append  # the callback's own marks pass here
-
-    def append(self, mark: Mark) -> None:
-        self._append(mark)
-        if mark[1] == BEGIN:
-            self._begun = True
-            self._guard.run(self._meter.enter, COMPUTE, mark[0])
-
-    def asked(self, ns: int) -> None:
-        self._guard.run(self._next, ns)
-
-    def got(self, ns: int) -> None:
-        self._guard.run(self._meter.leave, INPUT, ns)
-
-    def pause(self, ns: int) -> None:
-        """Something that is no step comes next: an iterator, validation, the end of the epoch."""
-        self._step_is_over()
-        self._meter.epoch_end(ns)
-
-    def close(self, ns: int) -> None:
-        self.pause(ns)
-        self._meter.close()
-
-    def _next(self, ns: int) -> None:
-        self._step_is_over()
-        self._meter.enter(INPUT, ns)
-
-    def _step_is_over(self) -> None:
-        if self._begun:
-            self._begun = False
-            self._meter.trained()
 
 
 def _ignore(_: Any) -> None:

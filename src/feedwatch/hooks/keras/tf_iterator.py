@@ -9,6 +9,7 @@ number of fits.
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
@@ -75,6 +76,16 @@ def timed(iterator: Any, stamps: GraphStamps, append: Append) -> Any | None:
     twin._feedwatch_original = iterator
     twin._feedwatch_append = append
     return _attach(twin, stamps.queue, plan)
+
+
+def timed_like(iterator: Any, twin: Any) -> Any:
+    """Another iterator with the TypeSpec of `twin`: the compiled function takes it without a trace."""
+    if not isinstance(twin, TimedIterator):
+        return iterator
+    other: Any = TimedIterator(components=(iterator._iterator_resource,), element_spec=twin.element_spec)
+    other._dataset = getattr(iterator, "_dataset", None)
+    other._feedwatch_original, other._feedwatch_append = iterator, twin._feedwatch_append
+    return _attach(other, twin._feedwatch_queue, twin._feedwatch_plan)
 
 
 def _attach(twin: Any, queue: Any, plan: Plan) -> Any:
@@ -313,7 +324,12 @@ def _samples(batch: Any) -> Any:
     elif isinstance(first, tf.SparseTensor):
         size = first.dense_shape[0]
     elif isinstance(first, tf.Tensor) and first.shape.rank != 0:
-        size = tf.shape(first)[0]
+        # Where the batch is: a device tells a shape from host memory, while on the host the whole batch would be sent
+        # back for it.
+        beside = ops.colocate_with(first.op, ignore_existing=True) if tf.is_symbolic_tensor(first) else nullcontext()
+        with beside:
+            shape = tf.shape(first)
+        size = shape[0]
     else:
         return tf.constant(NOT_COUNTED, tf.float64)
     return tf.cast(size, tf.float64)

@@ -38,6 +38,9 @@ NOT_COUNTED: Final = 0.0
 COST_IN_READS: Final = 0.2
 
 _numbers = itertools.count()
+# Of queues that are gone. TensorFlow keeps what it made for an op with a new name for ever, 40 kB of it: a name is used
+# again.
+_free_names: list[str] = []
 
 
 class _Rows(NamedTuple):
@@ -63,13 +66,14 @@ class GraphStamps:
         # Where data ended: the row behind the last batch, and the first row of the next iterator.
         self._ends: list[tuple[int, int]] = []
         self._begun: tuple[int, int | None] = (0, None)  # first row and number of batches of the iterator in use
+        self._name: str | None = _free_name()
         with tf.init_scope(), tf.device("/CPU:0"):
             self.queue = tf.raw_ops.FIFOQueueV2(
                 component_types=COLUMNS,
                 shapes=[[]] * len(COLUMNS),
                 capacity=UNLIMITED,
                 container="",
-                shared_name=f"feedwatch_stamps_{next(_numbers)}",
+                shared_name=self._name,
             )
 
     def begin(self, batches: int | None) -> None:
@@ -146,7 +150,17 @@ class GraphStamps:
         return min(took_ns) * COST_IN_READS * batches_per_call
 
     def destroy(self) -> None:
-        tf.raw_ops.DestroyResourceOp(resource=self.queue, ignore_lookup_error=True)
+        name, self._name = self._name, None
+        if name is not None:
+            tf.raw_ops.DestroyResourceOp(resource=self.queue, ignore_lookup_error=True)
+            _free_names.append(name)
+
+
+def _free_name() -> str:
+    try:
+        return _free_names.pop()
+    except IndexError:
+        return f"feedwatch_stamps_{next(_numbers)}"
 
 
 def emit_row(queue: Any, asked: Any, got: Any, samples: Any) -> None:

@@ -5,22 +5,24 @@ window. Everything here runs on the training thread.
 """
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.keras.backends import NOT_FOUND, Fetches
-from feedwatch.hooks.keras.python_iterator import DeviceSteps, PythonFetches
+from feedwatch.hooks.keras.python_iterator import PythonFetches
 from feedwatch.hooks.run import WatchedRun
-from feedwatch.measure.marks import BEGIN, ENTER, EPOCH, EPOCH_END, LEAVE, LOADER_START, OTHER, VALIDATION, WAS
+from feedwatch.measure.marks import BEGIN, ENTER, EPOCH, EPOCH_END, H2D, LEAVE, LOADER_START, OTHER, VALIDATION, WAS
 from feedwatch.measure.steps import StepReader
 from feedwatch.model.report import Report, Status
 from feedwatch.session import FactPatch
 
 if TYPE_CHECKING:
     from feedwatch.hooks.torch.device import DeviceClock
+    from feedwatch.hooks.torch.meter import DeviceSteps
 
 
 class WatchedFit:
@@ -62,13 +64,32 @@ class WatchedFit:
         run.session.each_window("the traces of the train function", self._retraces)
 
     def add_device(self, clock: "DeviceClock") -> None:
-        from feedwatch.hooks.torch.device import DeviceMeter
+        from feedwatch.hooks.torch.meter import DeviceSteps
 
         run = self.run
-        self._device = device = DeviceSteps(DeviceMeter(clock, run.append, run.now_ns), run.marks, run.guard)
+        self._device = device = DeviceSteps(clock, run)
+        run.marks.append = device.append  # the callback's own marks pass here
         if isinstance(self.fetches, PythonFetches):
             self.fetches.device = device
-        run.on_close.insert(0, lambda: device.close(run.now_ns()))
+        run.on_close.insert(0, lambda: run.guard.run(device.close, run.now_ns()))
+
+    @contextmanager
+    def marking_copies(self) -> Iterator[None]:
+        """Keras on torch makes device tensors of arrays inside `next()`: that part of a fetch is a copy, no wait. Its
+        adapters pick the conversion up when they make their loader, so it is exchanged for that moment only.
+        """
+        device = self._device
+        if device is None:
+            yield
+            return
+        from keras.src.backend.torch import core
+
+        plain = core.convert_to_tensor
+        core.convert_to_tensor = _marked(plain, self.run, device)
+        try:
+            yield
+        finally:
+            core.convert_to_tensor = plain
 
     # -- hooks -----------------------------------------------------------------------------------
 
@@ -209,3 +230,22 @@ class WatchedFit:
     def _forget(self) -> None:
         self.on_first_step, self.on_iterator = [], []
         self.released = None
+
+
+def _marked(convert: Callable[..., Any], run: WatchedRun, device: "DeviceSteps") -> Callable[..., Any]:
+    """The adapter's conversion with a mark on each side; without them once the run is closed."""
+
+    def convert_to_tensor(*args: Any, **named: Any) -> Any:
+        if run.closed:
+            return convert(*args, **named)
+        ns = run.now_ns()
+        run.append((ns, ENTER, H2D))
+        device.enter(H2D, ns)
+        try:
+            return convert(*args, **named)
+        finally:
+            ns = run.now_ns()
+            run.append((ns, LEAVE, H2D))
+            device.leave(H2D, ns)
+
+    return convert_to_tensor

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import keras
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-from feedwatch.hooks.destination import Destination, is_remote, own_destination, sub_run
+from feedwatch.hooks.destination import Destination, is_remote, new_home, own_destination, sub_run
 from feedwatch.report.tensorboard import SummaryOutput
 
 
@@ -22,7 +22,7 @@ def choose(given: Path | None, callbacks: Sequence[Any]) -> Place:
     theirs = None if sibling is None or is_remote(sibling.log_dir) else Path(str(sibling.log_dir))
     if sibling is not None and keras.backend.backend() == "tensorflow" and _same(given, theirs):
         return Place(theirs, Destination(theirs and sub_run(theirs), (sibling_output(sibling),)))
-    home = given or theirs or Path("runs") / time.strftime("keras-%Y%m%d-%H%M%S")
+    home = given or theirs or new_home(Path("runs") / time.strftime("keras-%Y%m%d-%H%M%S"))
     return Place(home, own_destination(home))
 
 

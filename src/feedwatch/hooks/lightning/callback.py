@@ -12,22 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.destination import checked_log_dir
+from feedwatch.hooks.destination import Destination, checked_log_dir, own_destination
 from feedwatch.hooks.lightning.facts import FLAVOURS, name_of_sync, other_profiler, read_run_facts
 from feedwatch.hooks.lightning.loggers import attach_html, choose_destination, outboxes_of, time_loggers
 from feedwatch.hooks.lightning.loops import Loops
-from feedwatch.hooks.lightning.tap import FETCH, STEP, Names, Tap
+from feedwatch.hooks.lightning.tap import FETCH, PREPARE, STEP, Names, Tap
 from feedwatch.hooks.run import WatchedRun
-from feedwatch.hooks.torch.batch import samples_in
-from feedwatch.hooks.torch.device import DeviceClock, DeviceMeter, device_clock
+from feedwatch.hooks.torch.batch import overridden, samples_in
+from feedwatch.hooks.torch.device import DeviceClock, device_clock, memory_of
 from feedwatch.hooks.torch.loader import TrainLoaders
+from feedwatch.hooks.torch.meter import DeviceMeter
 from feedwatch.hooks.torch.profiler import TorchProfiler
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import TRAINED
 from feedwatch.measure.steps import StepReader
 from feedwatch.model.report import Report, Status
 from feedwatch.session import FactPatch
-from feedwatch.settings import ProfileChoice, Settings, switched_off
+from feedwatch.settings import ProfileChoice, Settings, TrialWish, switched_off, wished_trial
+
+if TYPE_CHECKING:
+    from feedwatch.hooks.lightning.trial import LightningTrial
 
 # On the Trainer while somebody watches it: a second callback stays passive.
 WATCHED: Final = "_feedwatch"
@@ -52,15 +56,31 @@ class WatchedFit:
     def __init__(
         self, callback: Any, trainer: Any, settings: Settings, log_dir: Path | None, instruments: Instruments
     ) -> None:
-        destination = choose_destination(trainer, log_dir)
+        wish = settings.trial
+        destination = choose_destination(trainer, log_dir) if wish is None else _trial_destination(wish, log_dir)
         clock, on_device = instruments.clock, instruments.device_clock
         reader = StepReader(device=on_device is not None)
         run = self.run = WatchedRun(read_run_facts(trainer), settings, destination, reader, clock)
         self.meter = None if on_device is None else DeviceMeter(on_device, run.append, run.now_ns)
         self.loaders = TrainLoaders(run.session)
         self.names = Names()
-        self.tap = Tap(run, self.names, trainer.callbacks, callback, fetches=self.loaders.fetches, meter=self.meter)
+        prepares = overridden(PREPARE, [trainer.datamodule, trainer.lightning_module]) is not None
+        self.tap = Tap(
+            run,
+            self.names,
+            trainer.callbacks,
+            callback,
+            fetches=self.loaders.fetches,
+            meter=self.meter,
+            prepares=prepares,
+        )
         self._trainer = trainer
+        self._trial: LightningTrial | None = None
+        if wish is not None:
+            from feedwatch.hooks.lightning import trial
+
+            self._trial = trial.LightningTrial(run, trainer, wish)
+            trial.mute(trainer, callback)
         self._outboxes = outboxes_of(destination)
         self._logger_guard = Guard("writing to the user's logger", run.session.note)
         self._append, self._now_ns, self._marks = run.append, run.now_ns, run.marks
@@ -78,11 +98,14 @@ class WatchedFit:
         tap.install(trainer.profiler, run.undo)
         run.guard.run(time_loggers, trainer, run, self.names)
         other = other_profiler(trainer)
-        has_gpu = run.session.facts.run.device_kind in ("cuda", "rocm")
-        run.profile_with(TorchProfiler(lambda: other), has_gpu=has_gpu)
+        # Never automatically: the device's clock sees the copy, and torch's profiler slows every launch after it.
+        run.profile_with(TorchProfiler(lambda: other), has_gpu=False)
         run.on_hand_over.append(self._between_steps)
-        if self.meter is not None:
-            run.on_close.append(self.meter.close)
+        run.counts_memory(memory_of(trainer.strategy.root_device))
+        meter = self.meter
+        if meter is not None:
+            # The hook's own guard: a device that is lost has been spoken of.
+            run.on_close.append(lambda: run.guard.run(meter.close))
         run.on_closed.append(self._tell_loggers)
         run.session.each_window("the loader's figures", self.loaders.read)
         run.session.each_window("the callbacks' times", self._read_run)
@@ -101,6 +124,8 @@ class WatchedFit:
         marks = self._marks
         if now_ns >= marks.due_ns or len(marks.rows) >= marks.most:
             self.run.hand_over()
+        if self._trial is not None:
+            self._trial.step_ends()
 
     def backward_begins(self, meter: DeviceMeter) -> None:
         meter.again(self._now_ns())
@@ -139,6 +164,8 @@ class WatchedFit:
         for outbox in self._outboxes:
             self._logger_guard.run(outbox.drain)
         self.run.cost.ns_per_step = self.tap.own_hook_ns or 0.0
+        if self.meter is not None:
+            self.run.cost.add(self.meter.take_cost_ns())
 
     def _tell_loggers(self, report: Report) -> None:
         for outbox in self._outboxes:
@@ -156,12 +183,18 @@ class WatchedFit:
                     self._missing(f"profiler action {action}")
         if self.meter is not None and trainer is not None:
             run = replace(run, synchronises=name_of_sync(trainer, self.meter.read_syncs()))
-        return {"callbacks": self.names.times(steps.totals_ns, steps.largest_ns, steps.calls), "run": run}
+        return {"callbacks": self.names.times(steps.habits()), "run": run}
 
     def _missing(self, name: str) -> None:
         """A Lightning that no longer has what we listen for: that source is off, and said by name."""
         version = self.run.session.facts.run.version
         self.run.session.warn(f"Lightning {version} has no {name}: what it would tell is not measured")
+
+
+def _trial_destination(wish: TrialWish, log_dir: Path | None) -> Destination:
+    from feedwatch.hooks.trial import trial_home
+
+    return own_destination(trial_home(wish, log_dir))
 
 
 class FeedWatchHooks:
@@ -170,10 +203,17 @@ class FeedWatchHooks:
     """
 
     def __init__(
-        self, log_dir: str | os.PathLike[str] | None = None, *, profile: ProfileChoice = "auto", console: bool = True
+        self,
+        log_dir: str | os.PathLike[str] | None = None,
+        *,
+        profile: ProfileChoice = "auto",
+        console: bool = True,
+        progress: bool = False,
+        trial: bool | float = False,
     ) -> None:
+        """`trial`: measure what other settings of the loader gain, and end the run (docs/trials.md)."""
         super().__init__()
-        self._settings = Settings(profile=profile, console=console)
+        self._settings = Settings(profile=profile, console=console, progress=progress, trial=wished_trial(trial))
         self._off = switched_off()
         self._explicit_dir = checked_log_dir(log_dir)
         self._directory: Path | None = None
@@ -190,6 +230,12 @@ class FeedWatchHooks:
     def report(self) -> Report | None:
         """The latest report; complete after fit."""
         return self._report if self._run is None else self._run.report
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        from feedwatch.report.card import render_card
+
+        return render_card(self.report)
 
     @property
     def log_dir(self) -> Path | None:

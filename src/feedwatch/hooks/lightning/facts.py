@@ -26,6 +26,8 @@ def read_run_facts(trainer: Any) -> RunFacts:
         local_ranks=max(1, int(trainer.world_size) // max(1, int(trainer.num_nodes))),
         precision=str(trainer.precision),
         tensor_cores=device.tensor_cores,
+        capability=device.capability,
+        tf32=device.tf32,
         other_profiler=other_profiler(trainer),
     )
 
@@ -55,8 +57,12 @@ def name_of_sync(trainer: Any, place: int | None) -> str | None:
 
 
 def _shows_metrics(trainer: Any) -> bool:
+    """From what was said of the metrics when they were logged. `trainer.progress_bar_metrics` would read their values
+    from the device, and this is not the training thread.
+    """
     try:
-        return trainer.progress_bar_callback is not None and bool(trainer.progress_bar_metrics)
+        metrics = tuple((trainer._results or {}).values())
+        return trainer.progress_bar_callback is not None and any(metric.meta.prog_bar for metric in metrics)
     except Exception:
         return False  # between two fits there is nothing to show
 

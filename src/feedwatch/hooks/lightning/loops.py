@@ -6,8 +6,8 @@ from typing import Any
 from feedwatch.guard import Guard
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.batch import custom_transfer
-from feedwatch.hooks.torch.device import DeviceMeter
 from feedwatch.hooks.torch.loader import TrainLoaders
+from feedwatch.hooks.torch.meter import DeviceMeter
 from feedwatch.hooks.undo import wrap
 from feedwatch.measure.marks import ENTER, EPOCH, EPOCH_END, LEAVE, LOADER_START, VALIDATION
 

@@ -11,18 +11,20 @@ from typing import Any, Final, NamedTuple
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.run import WatchedRun
-from feedwatch.hooks.torch.device import DeviceMeter
+from feedwatch.hooks.torch.meter import DeviceMeter
 from feedwatch.hooks.torch.queue import SampledFetches
 from feedwatch.hooks.undo import Undo
 from feedwatch.measure.marks import COMPUTE, ENTER, FIRST_NAMED, GOT, H2D, INPUT, LEAVE
 from feedwatch.measure.sketch import Sketch
+from feedwatch.measure.steps import Habit
 from feedwatch.model.facts import CallbackTime
 
 FETCH: Final = "train_dataloader_next"
 STEP: Final = "run_training_batch"
 # The copy proper: `batch_to_device` around it also runs the user's transfer hooks.
 COPY: Final = "transfer_batch_to_device"
-CHECKPOINT: Final = "save_checkpoint"
+# The user's work on a batch that has arrived, augmentation on the device for instance: it is part of the step.
+PREPARE: Final = "on_after_batch_transfer"
 CALLBACK: Final = "[Callback]"
 OWN_HOOK: Final = "on_train_batch_end"
 # Lightning has about a hundred names. A user who makes a new one at every step must not fill the memory.
@@ -153,17 +155,13 @@ class Names:
             self._names.append((kind, name))
         return FIRST_NAMED + self._names.index((kind, name))
 
-    def times(self, totals_ns: list[int], largest_ns: list[int], steps: int) -> tuple[CallbackTime, ...]:
-        """Mean milliseconds per step, without the longest: a first use must not look like a habit. Validation and epoch
-        ends are not in here.
-        """
-        if steps < 2:
-            return ()
-        rows = zip(self._names, totals_ns[FIRST_NAMED:], largest_ns[FIRST_NAMED:], strict=False)
+    def times(self, habits: list[Habit]) -> tuple[CallbackTime, ...]:
+        """Validation and epoch ends are not in here."""
+        rows = zip(self._names, habits, strict=False)
         return tuple(
-            CallbackTime(name, (total_ns - most_ns) / (steps - 1) / 1e6)
-            for (kind, name), total_ns, most_ns in rows
-            if kind != CHECKPOINT and total_ns > most_ns
+            CallbackTime(name, ms_per_step=habit.ms_per_step, every=habit.every)
+            for (_, name), habit in rows
+            if habit.ms_per_step > 0
         )
 
 
@@ -184,12 +182,13 @@ class Tap(dict[str, Any]):
         *,
         fetches: SampledFetches,
         meter: DeviceMeter | None,
+        prepares: bool = False,
     ) -> None:
-        """`callbacks`: the Trainer's. `own`: ours among them."""
+        """`callbacks`: the Trainer's. `own`: ours among them. `prepares`: the user has a PREPARE hook."""
         super().__init__()
         self.seen: set[str] = set()  # of FETCH and STEP, what this Lightning names
         self._run, self._names, self._callbacks, self._own = run, names, callbacks, own
-        self._fetches, self._meter = fetches, meter
+        self._fetches, self._meter, self._prepares = fetches, meter, prepares
         self._guard = Guard("listening to Lightning's profiler", run.session.note)
         self._theirs: tuple[StartOrStop, StartOrStop] | None = None  # of a profiler that does something
         self._before_quiet: dict[str, Any] | None = None
@@ -268,8 +267,8 @@ class Tap(dict[str, Any]):
             return self._phase(COMPUTE)
         if name.endswith(COPY):
             return self._phase(H2D)
-        if name == CHECKPOINT:
-            return Span(self._run, self._names.number(CHECKPOINT, name))
+        if self._prepares and name.endswith(PREPARE):
+            return self._phase(COMPUTE)
         if name.startswith(CALLBACK):
             return self._callback_context(name)
         return None

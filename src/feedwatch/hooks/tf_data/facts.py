@@ -10,9 +10,10 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from feedwatch.hooks.tf_data.first_op import may_run_ops
 from feedwatch.hooks.tf_data.model import Joined, Model, join, read_model, works_ahead
 from feedwatch.hooks.tf_data.names import DECOUPLING
-from feedwatch.hooks.tf_data.walk import Walk, batch_size, epoch_bytes, file_count, from_memory, walk
+from feedwatch.hooks.tf_data.walk import Walk, batch_size, endless, epoch_bytes, file_count, from_memory, service, walk
 from feedwatch.model.pipeline import PipelineFacts, Stage, TfDataFacts, TfStage
 
 # Early looks happen in the first seconds. Later the look of each window is enough.
@@ -71,7 +72,8 @@ class TfPipeline:
         return None if dataset is None else batch_size(dataset)
 
     def read(self) -> PipelineFacts:
-        self._look()
+        if may_run_ops():
+            self._look()
         if self._facts is None or self._walk is None:
             return PipelineFacts(self._kind, unknown_because="the pipeline's stages cannot be seen")
         joined = self._joined or tuple((stage, None) for stage in self._walk.stages)
@@ -125,6 +127,7 @@ class TfPipeline:
         # For class_weight Keras appends a map of its own and a prefetch.
         keras_map = len(found.functions) > 1 and found.functions[-2]
         by_keras = bool(keras_map and keras_map.framework)
+        found = found._replace(stages=_without_keras_calls(found.stages, self._keras_prefetch, by_keras))
         self._facts = TfDataFacts(
             stages=found.stages,
             autotune=options.autotune.enabled is not False,
@@ -134,6 +137,8 @@ class TfPipeline:
             epoch_bytes=epoch_bytes(found),
             from_memory=from_memory(found),
             file_count=file_count(found),
+            endless=endless(found),
+            service=service(found),
             keras_prefetch=self._keras_prefetch or by_keras,
         )
         # Without the dataset objects: keeping them would keep the user's tensors alive.
@@ -154,8 +159,16 @@ class TfPipeline:
             return None
 
 
+def _without_keras_calls(stages: tuple[TfStage, ...], all_by_keras: bool, last_by_keras: bool) -> tuple[TfStage, ...]:
+    """What Keras built, no line of the user's made."""
+    users = 0 if all_by_keras else len(stages) - 2 if last_by_keras else len(stages)
+    return (*stages[:users], *(replace(stage, call_site=None) for stage in stages[users:]))
+
+
 def _settings(facts: TfDataFacts) -> dict[str, str | int | float | bool | None]:
+    shown = {} if facts.service is None else {"service": facts.service}
     return {
+        **shown,
         "autotune": facts.autotune,
         "deterministic": facts.deterministic,
         "batch_size": facts.elements_per_batch,

@@ -43,6 +43,28 @@ DECOUPLING: Final = frozenset({"Prefetch", "ParallelMap", "ParallelInterleave", 
 # Stages that open datasets of their own while they run. The time of these datasets is theirs.
 NESTING: Final = frozenset({"FlatMap", "Interleave", "ParallelInterleave"})
 
+TAKE_FUNCTIONS: Final = NESTING | {"Map", "ParallelMap", "Filter", "FromGenerator"}
+
+# What the user writes to get a stage.
+CALLS: Final = {
+    "Map": "map",
+    "ParallelMap": "map",
+    "Filter": "filter",
+    "FlatMap": "flat_map",
+    "Interleave": "interleave",
+    "ParallelInterleave": "interleave",
+    "Batch": "batch",
+    "ParallelBatch": "batch",
+    "PaddedBatch": "padded_batch",
+    "Shuffle": "shuffle",
+    "Prefetch": "prefetch",
+    "Cache": "cache",
+    "Repeat": "repeat",
+    "FromGenerator": "from_generator",
+    "FromTensorSlices": "from_tensor_slices",
+    "TFRecord": "TFRecordDataset",
+}
+
 READERS: Final = frozenset({"TFRecord", "TextLine", "FixedLengthRecord", "Csv", "CSV", "Sqlite"})
 IN_MEMORY: Final = frozenset({"FromTensorSlices", "FromTensors"})
 

@@ -3,16 +3,20 @@
 The attributes read here are private to TensorFlow. Each is read on its own; one that is missing gives None.
 """
 
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
-from feedwatch.hooks.tf_data.functions import FunctionFacts, function_facts
-from feedwatch.hooks.tf_data.names import IN_MEMORY, PASSING, READERS, plain_name
+from feedwatch.hooks.call_site import function_call_site, only_call_site, user_files
+from feedwatch.hooks.tf_data.functions import FunctionFacts, function_facts, generator_changes, user_function
+from feedwatch.hooks.tf_data.names import CALLS, IN_MEMORY, NESTING, PASSING, READERS, TAKE_FUNCTIONS, plain_name
 from feedwatch.model.pipeline import TfStage
 
 # A pipeline with more stages was built by a loop in the user's code; these are enough to describe it.
 MAX_STAGES: Final = 64
+# An element that leaves these is as large as one that goes in, as far as a batch size is concerned.
+_SAME_ELEMENTS: Final = ("Prefetch", "Map", "ParallelMap", "Cache", "Shuffle", "CopyToDevice")
 
 
 class Walk(NamedTuple):
@@ -37,15 +41,16 @@ def walk(dataset: Any) -> Walk | None:
             break  # its input is only a list of file names, or from_generator's internal token
         current = inputs[0] if inputs else None
     rows.reverse()
-    return Walk(tuple(row[0] for row in rows), tuple(row[1] for row in rows), tuple(row[2] for row in rows))
+    stages = _with_call_sites(_with_sizes(rows), [row[1] for row in rows])
+    return Walk(tuple(stages), tuple(row[1] for row in rows), tuple(row[2] for row in rows))
 
 
 def _stage(dataset: Any) -> tuple[TfStage, FunctionFacts | None]:
     op = plain_name(type(dataset).__name__)
-    wrapper = getattr(dataset, "_map_func", None) or getattr(dataset, "_predicate", None)
+    wrapper = _wrapper(dataset)
     facts = None if wrapper is None else function_facts(wrapper)
     if op == "FlatMap" and facts is not None and facts.framework and facts.python:
-        return TfStage("FromGenerator", python=True), None
+        return TfStage("FromGenerator", python=True, random=generator_changes(wrapper)), None
     parallelism = _number(dataset, "_num_parallel_calls") or _number(dataset, "_num_parallel_reads")
     stage = TfStage(
         op=op,
@@ -61,6 +66,44 @@ def _stage(dataset: Any) -> tuple[TfStage, FunctionFacts | None]:
     return stage, facts
 
 
+def _wrapper(dataset: Any) -> Any:
+    return getattr(dataset, "_map_func", None) or getattr(dataset, "_predicate", None)
+
+
+def _with_sizes(rows: list[tuple[TfStage, Any, FunctionFacts | None]]) -> list[TfStage]:
+    """From the batch stage on an element is a batch, until a stage takes it apart."""
+    size, batched, stages = None, False, []
+    for stage, dataset, facts in rows:
+        if stage.op.endswith("Batch"):
+            size, batched = stage.batch_size, True
+        elif stage.op == "Unbatch" or stage.op in NESTING:
+            size, batched = None, facts is not None and any("Batch" in op for op in facts.nested)
+        try:
+            each = _element_bytes(dataset.element_spec, size)
+        except Exception:
+            each = None
+        stages.append(replace(stage, element_bytes=each, batched=batched))
+    return stages
+
+
+def _with_call_sites(stages: list[TfStage], datasets: list[Any]) -> list[TfStage]:
+    functions = [user_function(_wrapper(dataset), stage.op) for stage, dataset in zip(stages, datasets, strict=True)]
+    files = user_files(*(each for each in functions if each is not None))
+    return [
+        replace(stage, call_site=_call_site(stage, function, files))
+        for stage, function in zip(stages, functions, strict=True)
+    ]
+
+
+def _call_site(stage: TfStage, function: Any, files: list[str]) -> str | None:
+    called = CALLS.get(stage.op)
+    if called is None:
+        return None
+    if stage.op in TAKE_FUNCTIONS:
+        return None if function is None else function_call_site(function, called)
+    return only_call_site(called, files, stage.batch_size if stage.batch_size is not None else stage.buffer_size)
+
+
 def batch_size(dataset: Any) -> int | None:
     """Samples in a full batch: from the static shape, else from the last batch stage. Runs on the training thread."""
     found = _static_size(dataset)
@@ -70,7 +113,7 @@ def batch_size(dataset: Any) -> int | None:
         if op.endswith("Batch"):
             return _number(current, "_batch_size")
         # Behind anything that changes what an element is, the batch size says nothing about a step.
-        if not (op in PASSING or op in ("Prefetch", "Map", "ParallelMap", "Cache", "Shuffle")):
+        if not (op in PASSING or op in _SAME_ELEMENTS):
             return None
         inputs = list(current._inputs()) if hasattr(current, "_inputs") else []
         current, seen = (inputs[0] if inputs else None), seen + 1
@@ -107,7 +150,7 @@ def epoch_bytes(found: Walk) -> int | None:
     """What a cache would have to hold: all elements of an epoch after the last deterministic map. None where a shape
     or the number of elements is unknown.
     """
-    place = _after_deterministic_work(found)
+    place = after_deterministic_work(found)
     if place is None:
         return None
     dataset = found.datasets[place]
@@ -119,11 +162,39 @@ def epoch_bytes(found: Walk) -> int | None:
     return count * each if each is not None and count >= 0 else None
 
 
-def _after_deterministic_work(found: Walk) -> int | None:
-    """Work that is the same in every epoch. It ends at a random map, and at Python code, which cannot be judged."""
+def service(found: Walk) -> str | None:
+    """The pipeline begins where tf.data service hands elements over: how that service shards, as the user wrote it."""
+    source = found.datasets[0]
+    if found.stages[0].op != "DataService":
+        return None
+    mode = _constant(getattr(source, "_processing_mode", None))
+    try:
+        from tensorflow.core.protobuf import data_service_pb2
+
+        policy = data_service_pb2.ProcessingModeDef.FromString(mode).sharding_policy
+        return str(data_service_pb2.ProcessingModeDef.ShardingPolicy.Name(policy)).lower()
+    except Exception:
+        return "mode not known"
+
+
+def endless(found: Walk) -> bool | None:
+    """The data itself has no end, and not only because it is repeated."""
+    ops = [stage.op for stage in found.stages]
+    # Dataset.counter() is made of a repeat and a scan: this repeat is not the user's.
+    repeats = [at for at, op in enumerate(ops) if op == "Repeat" and ops[at + 1 : at + 2] != ["Scan"]]
+    place = (repeats[0] if repeats else len(ops)) - 1
+    try:
+        count = int(found.datasets[place].cardinality())
+    except Exception:
+        return None
+    return None if count == tf.data.UNKNOWN_CARDINALITY else count == tf.data.INFINITE_CARDINALITY
+
+
+def after_deterministic_work(found: Walk) -> int | None:
+    """Work that is the same in every epoch. It ends at a random map, and at Python code that cannot be judged."""
     place = None
     for index, stage in enumerate(found.stages):
-        if stage.op in ("Cache", "Repeat") or stage.random or stage.python:
+        if stage.op in ("Cache", "Repeat") or stage.random or (stage.python and stage.random is None):
             break
         if stage.op in ("Map", "ParallelMap", "Interleave", "ParallelInterleave", "FlatMap"):
             place = index

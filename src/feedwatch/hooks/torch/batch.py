@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, Final
 
 import torch
@@ -42,11 +43,17 @@ def peek(batch: Any, device_kind: str) -> BatchPeek | None:
         size_bytes=sum(tensor.nbytes for tensor in tensors),
         tensors=len(tensors),
         dtypes=dtypes,
-        # Only with CUDA: elsewhere torch cannot tell.
-        pinned=bool(largest.is_pinned()) if device_kind in ("cuda", "rocm") and largest.device.type == "cpu" else None,
+        pinned=bool(largest.is_pinned()) if can_pin(device_kind) and largest.device.type == "cpu" else None,
         device=str(largest.device),
     )
     return BatchPeek(facts, _sample(largest))
+
+
+def can_pin(device_kind: str) -> bool:
+    """Whether torch can tell pinned memory from other memory: until 2.5 it asked CUDA, whatever the device was."""
+    if device_kind in ("cpu", "mps", "tpu"):
+        return False
+    return device_kind in ("cuda", "rocm") or hasattr(torch, "accelerator")
 
 
 def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
@@ -57,6 +64,9 @@ def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
             yield from _tensors(each, depth + 1)
     elif depth < MAX_DEPTH and isinstance(value, (list, tuple)):
         for each in value[:MAX_TENSORS]:
+            yield from _tensors(each, depth + 1)
+    elif depth < MAX_DEPTH and hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)):
+        for each in tuple(vars(value).values())[:MAX_TENSORS]:  # a batch class of the user's own
             yield from _tensors(each, depth + 1)
 
 
@@ -99,23 +109,27 @@ def samples_in(batch: Any, configured: int | None) -> int | None:
 # -- who copies it ----------------------------------------------------------------------------------
 
 HOOK: Final = "transfer_batch_to_device"
+_LIGHTNING: Final = ("lightning.", "pytorch_lightning.")
 
 
 def custom_transfer(owners: list[Any]) -> tuple[str | None, bool | None]:
     """(name of an overridden transfer hook, whether it copies without blocking; None where that cannot be read)."""
+    owner = overridden(HOOK, owners)
+    if owner is None:
+        return None, True
+    try:
+        source = inspect.getsource(getattr(type(owner), HOOK))
+    except (OSError, TypeError):
+        return f"{type(owner).__name__}.{HOOK}", None
+    # `super().transfer_batch_to_device` is Lightning's own, which never blocks.
+    plain = "non_blocking=True" in source or f"super().{HOOK}" in source
+    return f"{type(owner).__name__}.{HOOK}", plain
+
+
+def overridden(hook: str, owners: list[Any]) -> Any | None:
+    """The first whose hook is the user's own, not Lightning's."""
     for owner in owners:
-        method = getattr(type(owner), HOOK, None)
-        if method is None or not _overridden(method):
-            continue
-        try:
-            source = inspect.getsource(method)
-        except (OSError, TypeError):
-            return f"{type(owner).__name__}.{HOOK}", None
-        # `super().transfer_batch_to_device` is Lightning's own, which never blocks.
-        plain = "non_blocking=True" in source or f"super().{HOOK}" in source
-        return f"{type(owner).__name__}.{HOOK}", plain
-    return None, True
-
-
-def _overridden(method: Any) -> bool:
-    return not str(getattr(method, "__module__", "")).startswith(("lightning.", "pytorch_lightning."))
+        method = getattr(type(owner), hook, None)
+        if method is not None and not str(getattr(method, "__module__", "")).startswith(_LIGHTNING):
+            return owner
+    return None

@@ -10,16 +10,23 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 import torch
-from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Subset, TensorDataset
+from torch.utils.data import ConcatDataset, IterableDataset, Subset, TensorDataset
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.streams import read_stream, shown_stream, stream_facts, with_hub_dataset
 from feedwatch.hooks.torch.batch import BatchPeek, peek
+from feedwatch.hooks.torch.data_code import DataCode, read_code, shuffles
 from feedwatch.hooks.torch.queue import SampledFetches
+from feedwatch.hooks.torch.unwrap import opaque, unwrap
+from feedwatch.hooks.torch.worker_processes import WorkerProcesses
 from feedwatch.hooks.torch.worker_tap import CollateTap
 from feedwatch.hooks.torch.workers import WorkerTable, fold_workers
 from feedwatch.model.facts import BatchFacts
-from feedwatch.model.pipeline import LoaderFacts, PipelineFacts, Stage
+from feedwatch.model.pipeline import LoaderFacts, Made, PipelineFacts, Stage
+from feedwatch.model.report import SettingValue
+from feedwatch.model.stream import StreamFacts
 from feedwatch.session import FactPatch, Session
+from feedwatch.words import count, ms
 
 MAX_ATTRIBUTES: Final = 200
 # An array with one row per item, but far smaller than the items, is an index or the labels, not the data.
@@ -32,7 +39,7 @@ LEAST_HELD_SHARE: Final = 0.2
 def read_settings(loader: Any) -> LoaderFacts:
     dataset = getattr(loader, "dataset", None)
     workers = int(getattr(loader, "num_workers", 0) or 0)
-    return LoaderFacts(
+    facts = LoaderFacts(
         num_workers=workers,
         prefetch_factor=getattr(loader, "prefetch_factor", None),
         persistent_workers=bool(getattr(loader, "persistent_workers", False)),
@@ -45,7 +52,10 @@ def read_settings(loader: Any) -> LoaderFacts:
         dataset_len=_length(dataset),
         dataset_name=None if dataset is None else type(dataset).__name__,
         custom_collate=custom_collate(getattr(loader, "collate_fn", None)),
+        shuffle=shuffles(loader),
+        math_threads=torch.get_num_threads(),
     )
+    return with_hub_dataset(facts, dataset)
 
 
 def start_method(loader: Any) -> str | None:
@@ -142,12 +152,26 @@ class WatchedLoader:
         self.settings: LoaderFacts = read_settings(loader)
         self.dataset: DatasetFacts = read_dataset(getattr(loader, "dataset", None))
         self.table: WorkerTable | None = None
+        # Batch n is made by worker n modulo the workers, unless a worker may run out of data or overtake the others.
+        self.in_turn = not self.settings.iterable and getattr(loader, "in_order", True) is True
         self.local: LocalCollateTap | None = None
         self.ended = False
+        self.processes = WorkerProcesses()
+        self._code: DataCode | None = None
         self._tap: Any = None
 
     def watches(self, loader: Any) -> bool:
         return self._loader is loader
+
+    def code(self) -> DataCode:
+        """Read once, by the sink's thread."""
+        if self._code is None:
+            loader = self._loader  # taken once: the run may end while this reads
+            dataset = getattr(loader, "dataset", None)
+            # Where a framework makes the loader, the user's call is the one of its arguments.
+            made_by = self.settings.argument_names.get("") or self.settings.class_name
+            self._code = DataCode() if dataset is None else read_code(dataset, made_by)
+        return self._code
 
     def install(self) -> None:
         collate = getattr(self._loader, "collate_fn", None)
@@ -210,16 +234,42 @@ class TrainLoaders:
         self.fetches = SampledFetches(Guard("the loader's queue gauge", session.note))
         # Name of the user's own transfer hook, and whether copies do not block; see hooks/torch/batch.py.
         self.transfer: tuple[str | None, bool | None] = (None, None)
+        # What the user writes for a DataLoader's arguments, where a framework makes the loader; see LoaderFacts.
+        self.argument_names: dict[str, str] = {}
         self._session = session
         self._loaders: list[WatchedLoader] = []
+        self._stream: StreamFacts | None = None
+        self._opaque: str | None = None
         self._peek: BatchPeek | None = None
         self._batch: BatchFacts | None = None
+        session.made_batches = self.made
+
+    def made(self) -> list[Made]:
+        """What the workers made lately. A script may make a loader for every epoch: the one in use counts. Of several
+        in use at once nobody knows which batch is whose.
+        """
+        known = [each.table.made(in_turn=each.in_turn) for each in self._loaders if each.table is not None]
+        used = sorted((made for made in known if made), key=lambda made: max(each.end_ns for each in made))
+        if len(used) > 1 and max(each.end_ns for each in used[-2]) > min(each.begin_ns for each in used[-1]):
+            return []
+        return used[-1] if used else []
 
     def see(self, loader: Any) -> None:
-        """Before its workers start."""
-        if not isinstance(loader, DataLoader) or any(each.watches(loader) for each in self._loaders):
+        """Before its workers start. What wraps a DataLoader is looked through."""
+        found = unwrap(loader)
+        self._stream = self._stream or read_stream(*(getattr(each, "dataset", None) for each in found.loaders), loader)
+        if not found.loaders and self._stream is None:
+            self._opaque = opaque(loader)
+        for each in found.loaders:
+            self._see_one(each, found.one_rank_loads)
+
+    def _see_one(self, loader: Any, one_rank_loads: bool | None) -> None:
+        if any(each.watches(loader) for each in self._loaders):
             return
         watched = WatchedLoader(loader)
+        watched.settings = replace(
+            watched.settings, one_rank_loads=one_rank_loads, argument_names=dict(self.argument_names)
+        )
         self._loaders = [*self._loaders, watched]
         watched.install()
         settings = watched.settings
@@ -229,7 +279,7 @@ class TrainLoaders:
     def replaced(self) -> None:
         """New loaders come: these are given back now, not at the end of the run."""
         self.end()
-        self._loaders = []
+        self._loaders, self._stream, self._opaque = [], None, None
 
     def look_at(self, batch: Any) -> None:
         """The first batch as it leaves the loader. Later ones are not looked at."""
@@ -245,9 +295,19 @@ class TrainLoaders:
         run = self._session.facts.run
         if run.batch_size != self.batch_size:
             facts["run"] = replace(run, batch_size=self.batch_size)
-        if self._loaders:
-            facts["pipeline"] = pipeline_facts(self._loaders, self.fetches, self._batch)
+        pipeline = self._pipeline()
+        if pipeline is not None:
+            facts["pipeline"] = pipeline
         return facts
+
+    def _pipeline(self) -> PipelineFacts | None:
+        if self._loaders:
+            known = pipeline_facts(self._loaders, self.fetches, self._batch)
+            settings = {**known.settings, **({} if self._stream is None else shown_stream(self._stream))}
+            return replace(known, stream=self._stream, opaque=self._opaque, settings=settings)
+        if self._stream is not None:
+            return stream_facts(self._stream)
+        return None if self._opaque is None else PipelineFacts("iterable", opaque=self._opaque)
 
     def end(self) -> None:
         """The loaders forget us; their figures stay."""
@@ -265,14 +325,17 @@ def pipeline_facts(loaders: list[WatchedLoader], fetches: SampledFetches, batch:
         load_ms=slowest.load_ms,
         lanes=float(max(1, slowest.num_workers)),
         stages=_stages(slowest),
-        settings=_shown_settings(slowest, len(loaders)),
+        settings={**_shown_settings(slowest), **_shown_members(facts, slowest)},
+        members=tuple(facts) if len(facts) > 1 else (),
     )
 
 
 def _measured(loader: WatchedLoader, fetches: SampledFetches) -> LoaderFacts:
-    settings, gauge = loader.settings, fetches.gauge
+    settings, gauge = replace(loader.settings, sampler_ms=fetches.draws.mean_ms), fetches.gauge
     if loader.table is not None:
-        fold = fold_workers(loader.table.rows())
+        rows = loader.table.rows()
+        fold = fold_workers(rows)
+        loader.processes.look(rows)
         return replace(
             settings,
             load_ms=fold.load_ms,
@@ -286,6 +349,8 @@ def _measured(loader: WatchedLoader, fetches: SampledFetches) -> LoaderFacts:
             ready_share=gauge.ready_share,
             workers_repeat_items=fold.repeat_items if settings.iterable else None,
             workers=fold.workers,
+            worker_extra_cpu_ms=loader.processes.extra_cpu_ms,
+            worker_rss_mb=loader.processes.own_mb,
         )
     if settings.num_workers:
         return settings
@@ -309,13 +374,16 @@ def _item_ms(load_ms: float | None, collate_ms: float | None, batch_size: int | 
 
 
 def _with_dataset(loader: WatchedLoader, facts: LoaderFacts, batch: BatchFacts | None) -> LoaderFacts:
-    held = loader.dataset
+    held, code = loader.dataset, loader.code()
     item_bytes = batch.size_bytes / facts.batch_size if batch is not None and facts.batch_size else None
     return replace(
         facts,
         dataset_bytes=held.held_bytes or None,
         in_memory=None if facts.iterable else in_memory(held, facts.dataset_len, item_bytes),
         static_items=held.static_items,
+        random_items=code.random_items,
+        shards_itself=code.shards_itself,
+        call_site=code.call_site,
         device_tensors=None if batch is None else batch.device != "cpu" or held.on_device is True,
     )
 
@@ -346,8 +414,14 @@ def _stages(loader: LoaderFacts) -> tuple[Stage, ...]:
     )
 
 
-def _shown_settings(loader: LoaderFacts, loaders: int) -> dict[str, str | int | float | bool | None]:
-    shown: dict[str, str | int | float | bool | None] = {
+def _shown_settings(loader: LoaderFacts) -> dict[str, SettingValue]:
+    known = {
+        "format": loader.dataset_format,
+        "indices_mapping": loader.indices_mapping,
+        "shards": loader.dataset_shards,
+        "one_rank_loads": loader.one_rank_loads,
+    }
+    return {
         "num_workers": loader.num_workers,
         "prefetch_factor": loader.prefetch_factor,
         "persistent_workers": loader.persistent_workers,
@@ -356,7 +430,20 @@ def _shown_settings(loader: LoaderFacts, loaders: int) -> dict[str, str | int | 
         "dataset": loader.dataset_name,
         "collate_fn": loader.custom_collate or "default",
         "start_method": loader.start_method,
+        **{name: value for name, value in known.items() if value is not None},
     }
-    if loaders > 1:
-        shown["loaders"] = loaders
+
+
+def _shown_members(members: list[LoaderFacts], slowest: LoaderFacts) -> dict[str, SettingValue]:
+    """Several loaders that feed one step: each by itself, and which of them everything else here is about."""
+    if len(members) < 2:
+        return {}
+    # Without workers a batch is made inside the fetch, and the fetches of two such loaders are one.
+    apart = sum(not each.num_workers for each in members) == 1
+    shown: dict[str, SettingValue] = {"loaders": len(members)}
+    for place, each in enumerate(members, start=1):
+        load_ms = each.load_ms if each.num_workers or apart else None
+        role = ", the slowest: settings and advice are about it" if each is slowest else ""
+        name = each.dataset_name or each.class_name
+        shown[f"loader_{place}"] = f"{name}: {count(each.num_workers, 'worker')}, {ms(load_ms)} per batch{role}"
     return shown

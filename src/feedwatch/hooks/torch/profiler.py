@@ -5,6 +5,7 @@ the recording, starts within a millisecond.
 """
 
 import gc
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -39,11 +40,35 @@ class TorchProfiler:
     def other_active(self) -> str | None:
         if _flag():
             return "a torch profiler"
+        if os.environ.get("TEARDOWN_CUPTI") == "1":
+            # torch.profiler takes it back where CUDA graphs are in use; below CUDA 12.6 they crash with it.
+            return "CUPTI's teardown after every profile (TEARDOWN_CUPTI=1)"
         return self._others() or _waiting_profile()
 
+    def rehearsal(self) -> Callable[[], None]:
+        """Below torch's flag for "a profiler runs", which a start that hangs must not set. Kineto wants to be loaded by
+        the thread that loaded torch: that part is done here.
+        """
+        profile = autograd_profiler.profile(use_kineto=True, **_device_option(), **_with_metadata())
+        try:
+            profile._prepare_trace()
+            enable, config, activities = torch.autograd._enable_profiler, profile.config(), profile.kineto_activities
+        except (AttributeError, TypeError):
+            return lambda: None  # a torch that keeps them elsewhere
+
+        def record_nothing() -> None:
+            enable(config, activities)
+            torch.autograd._disable_profiler()
+
+        return record_nothing
+
     def start(self) -> None:
-        profile = autograd_profiler.profile(use_kineto=True, **_device_option())
-        profile.__enter__()
+        profile = autograd_profiler.profile(use_kineto=True, **_device_option(), **_with_metadata())
+        try:
+            profile.__enter__()
+        except Exception:
+            autograd_profiler._is_profiler_enabled = False  # torch sets it before it starts, and leaves it so
+            raise
         self._profile = profile
         autograd_profiler._is_profiler_enabled = _OURS
 
@@ -131,11 +156,27 @@ def _times_ns(event: Any) -> tuple[float, float]:
 
 
 def _device_option() -> dict[str, Any]:
-    if not torch.cuda.is_available():
+    device = _accelerator()
+    if device is None:
         return {}
-    # `use_device` took other devices only until torch 2.3.
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
-    return {"use_cuda": True} if version < (2, 3) else {"use_device": "cuda"}
+    # `use_device` took other devices only until torch 2.3.
+    return {"use_cuda": True} if version < (2, 3) else {"use_device": device}
+
+
+def _accelerator() -> str | None:
+    if not hasattr(torch, "accelerator"):  # until torch 2.5
+        return "cuda" if torch.cuda.is_available() else None
+    found = torch.accelerator.current_accelerator()
+    return None if found is None or not torch.accelerator.is_available() or found.type == "mps" else str(found.type)
+
+
+def _with_metadata() -> dict[str, Any]:
+    """Since torch 2.13 an event tells its bytes only on request."""
+    try:
+        return {"experimental_config": torch._C._profiler._ExperimentalConfig(expose_kineto_event_metadata=True)}
+    except (AttributeError, TypeError):
+        return {}
 
 
 def _waiting_profile() -> str | None:

@@ -16,6 +16,7 @@ class SampledFetches:
 
     def __init__(self, guard: Guard) -> None:
         self.gauge = QueueGauge()
+        self.draws = IndexDraws()
         self._guard = guard
         self._fetches = 0
         self._wait_ns = self._cpu_ns = 0
@@ -24,6 +25,7 @@ class SampledFetches:
     def epoch_begin(self, iterators: list[Any]) -> None:
         """The live iterators of this epoch."""
         self.gauge.look_at(iterators)
+        self._guard.run(self.draws.watch, iterators)
 
     def before_fetch(self) -> None:
         self._guard.run(self.gauge.before_fetch)
@@ -45,6 +47,44 @@ class SampledFetches:
     @property
     def fetch_ms(self) -> float | None:
         return self._wait_ns / (self._fetches - 1) / 1e6 if self._fetches > 1 else None
+
+
+class IndexDraws:
+    """What the sampler takes for the indices of a batch, on the training thread, hidden in the fetch.
+
+    The indices of the first batches are drawn while the loader makes its iterator, before anybody can look.
+    """
+
+    def __init__(self) -> None:
+        self.batches = self.total_ns = 0
+
+    def watch(self, iterators: list[Any]) -> None:
+        """Only of torch's own iterators: another class may have plans with its sampler. Resetting an iterator of
+        persistent workers gives it a new one.
+        """
+        for iterator in iterators:
+            drawn = getattr(iterator, "_sampler_iter", None)
+            if type(iterator).__module__ == "torch.utils.data.dataloader" and type(drawn).__name__ == "generator":
+                iterator._sampler_iter = _TimedDraws(drawn, self)
+
+    @property
+    def mean_ms(self) -> float | None:
+        return self.total_ns / self.batches / 1e6 if self.batches else None
+
+
+class _TimedDraws:
+    def __init__(self, drawn: Any, draws: IndexDraws) -> None:
+        self._drawn, self._draws = drawn, draws
+
+    def __iter__(self) -> "_TimedDraws":
+        return self
+
+    def __next__(self) -> Any:
+        began_ns = time.perf_counter_ns()
+        indices = next(self._drawn)
+        self._draws.total_ns += time.perf_counter_ns() - began_ns
+        self._draws.batches += 1
+        return indices
 
 
 class QueueGauge:

@@ -25,6 +25,10 @@ from feedwatch.hooks.torch.workers import (
     IDLE_NS,
     ITEMS_NS,
     PID,
+    RING,
+    RING_CELLS,
+    RING_FIRST,
+    WRITTEN,
     WorkerTable,
     item_bucket,
 )
@@ -62,6 +66,8 @@ class WorkerRecorder:
         self.table, self._slot, self._iterable = table, slot, iterable
         self.collate_began_ns = 0
         self._ended_ns = perf_counter_ns()
+        self._turn = 1  # of the next batch in this epoch: the first one is being collated
+        self._fetcher = 0  # torch makes a new one for every epoch
         slot[PID] = os.getpid()
         try:
             self._schedstat = os.open("/proc/self/schedstat", os.O_RDONLY)
@@ -86,9 +92,21 @@ class WorkerRecorder:
         slot[COLLATE_NS] += collating_ns
         slot[ITEMS_NS] += self._ended_ns - began_ns - collating_ns
         slot[BATCHES] += 1
+        self._write_down(began_ns, id(fetcher))
         if self._iterable and not slot[FINGERPRINT]:
             slot[FINGERPRINT] = fingerprint(data)
         return data
+
+    def _write_down(self, began_ns: int, fetcher: int) -> None:
+        """From when to when this batch was made, for the timeline."""
+        slot = self._slot
+        if self._fetcher and fetcher != self._fetcher:
+            self._turn = 0
+        self._fetcher = fetcher
+        at = RING_FIRST + slot[WRITTEN] % RING * RING_CELLS
+        slot[at], slot[at + 1], slot[at + 2] = began_ns, self._ended_ns, self._turn
+        self._turn += 1
+        slot[WRITTEN] += 1
 
     def _core_wait_ns(self) -> int:
         """Time this thread was ready but no core was free (the kernel's run delay)."""

@@ -14,12 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from feedwatch.model.pipeline import WorkerTime
+from feedwatch.model.pipeline import Made, WorkerTime
 
-PID, BATCHES, IDLE_NS, ITEMS_NS, COLLATE_NS, CPU_NS, CORE_WAIT_NS, HAS_CORE_WAIT, FINGERPRINT = range(9)
+PID, BATCHES, IDLE_NS, ITEMS_NS, COLLATE_NS, CPU_NS, CORE_WAIT_NS, HAS_CORE_WAIT, FINGERPRINT, WRITTEN = range(10)
 ITEM_BUCKETS: Final = 96
 _FIRST_BUCKET: Final = 16
 _FIELDS: Final = _FIRST_BUCKET + ITEM_BUCKETS
+# Behind the figures: when each of the last batches was begun and ended, and which one of its epoch it was.
+RING: Final = 128
+RING_FIRST: Final = _FIELDS
+RING_CELLS: Final = 3
+_SLOT: Final = _FIELDS + RING * RING_CELLS
 # Three buckets per doubling from a microsecond on: a p99 far above the median is visible, 96 of them reach an hour.
 _BUCKETS_PER_DOUBLING: Final = 3
 
@@ -28,7 +33,7 @@ class WorkerTable:
     def __init__(self, workers: int, *, inherited: bool) -> None:
         self.workers = workers
         self.path: Path | None = None
-        size = max(1, workers) * _FIELDS * 8
+        size = max(1, workers) * _SLOT * 8
         if inherited:
             self._memory: mmap.mmap | None = mmap.mmap(-1, size)
         else:
@@ -38,13 +43,30 @@ class WorkerTable:
     def slot(self, worker: int) -> memoryview | None:
         """None when this process can no longer reach the table."""
         cells = self._view()
-        return None if cells is None else cells[worker * _FIELDS : (worker + 1) * _FIELDS]
+        return None if cells is None else cells[worker * _SLOT : (worker + 1) * _SLOT]
 
     def rows(self) -> list[list[int]]:
         cells = self._view()
         if cells is None:
             return []
-        return [list(cells[at * _FIELDS : (at + 1) * _FIELDS]) for at in range(self.workers)]
+        return [list(cells[at * _SLOT : at * _SLOT + _FIELDS]) for at in range(self.workers)]
+
+    def made(self, *, in_turn: bool) -> list[Made]:
+        """The last batches of each worker, oldest first. `in_turn`: the loader hands them out to its workers in turn,
+        so that each has a number.
+        """
+        found = []
+        for worker in range(self.workers):
+            slot = self.slot(worker)
+            if slot is None:
+                break
+            before, cells = slot[WRITTEN], list(slot[RING_FIRST:])
+            # What the worker may have written over meanwhile is left out.
+            for number in range(max(0, slot[WRITTEN] - RING + 1), before):
+                at = number % RING * RING_CELLS
+                begin_ns, end_ns, turn = cells[at : at + RING_CELLS]
+                found.append(Made(worker, begin_ns, end_ns, turn * self.workers + worker + 1 if in_turn else 0))
+        return found
 
     def unlink(self) -> None:
         if self.path is not None:

@@ -53,3 +53,32 @@ def test_the_kill_switch_makes_no_directory(tmp_path, monkeypatch):
     ours = FeedWatch(tmp_path / "run")
     ours.on_train_begin()
     assert not (tmp_path / "run").exists()
+
+
+def test_keras_2_trains_on_and_one_sentence_says_that_it_is_not_measured(tmp_path):
+    """Its loop asks callbacks for names that Keras 3 does not have."""
+    tf_keras = pytest.importorskip("tf_keras")
+    import numpy as np
+
+    model = tf_keras.Sequential([tf_keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    watch, data = FeedWatch(tmp_path, console=False), np.zeros((8, 3))
+    with pytest.warns(UserWarning, match="Keras 2") as said:
+        model.fit(data, data[:, :1], epochs=2, validation_split=0.5, verbose=0, callbacks=[watch])
+        model.evaluate(data, data[:, :1], verbose=0, callbacks=[watch])
+        model.predict(data, verbose=0, callbacks=[watch])
+    assert sum("Keras 2" in str(each.message) for each in said) == 1
+    assert watch.report is None
+
+
+def test_evaluate_and_predict_alone_say_that_they_are_not_measured(tmp_path):
+    import numpy as np
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    watch, data = FeedWatch(tmp_path, console=False), np.zeros((8, 3))
+    with pytest.warns(UserWarning, match="only fit is measured") as said:
+        model.evaluate(data, data[:, :1], verbose=0, callbacks=[watch])
+        model.predict(data, verbose=0, callbacks=[watch])
+    assert sum("only fit" in str(each.message) for each in said) == 1
+    assert watch.report is None

@@ -6,7 +6,15 @@ import pytest
 keras = pytest.importorskip("keras")
 import tensorflow as tf  # noqa: E402
 
-from feedwatch.hooks.keras.facts import batch_facts, first_step, leading_size, run_facts  # noqa: E402
+from feedwatch.hooks.keras.facts import (  # noqa: E402
+    batch_facts,
+    first_step,
+    jax_memory,
+    leading_size,
+    memory_of_device,
+    run_facts,
+)
+from feedwatch.probe.device_memory import DeviceMemory  # noqa: E402
 
 
 def model(**compiled):
@@ -75,3 +83,27 @@ def test_bytes_and_dtypes_are_read_from_arrays_and_specs_alike():
     assert batch_facts(specs) is None
     assert batch_facts(tf.TensorSpec(None, tf.float32), 8) is None
     assert batch_facts(()) is None
+
+
+def test_what_keras_adds_itself_makes_no_step_wait(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    added = [keras.callbacks.History(), keras.callbacks.ProgbarLogger()]
+    assert run_facts(model(), 1, added).synchronises is None
+    assert run_facts(model(), 1, [Late()], asynchronous=True).synchronises is None
+
+
+def test_a_device_scope_around_fit_is_followed():
+    with keras.device("cpu:0"):
+        assert run_facts(model(), 1, []).device_kind == "cpu"
+
+
+def test_what_jax_took_at_the_start_is_its_limit_and_not_its_use():
+    """`memory_stats()` of a GPU, as JAX documents it; a CPU has none."""
+    stats = {"bytes_in_use": 10, "peak_bytes_in_use": 12, "bytes_limit": 75, "num_allocs": 3}
+    assert jax_memory(stats) == DeviceMemory(used_bytes=10, held_bytes=75, limit_bytes=75, free_bytes=0)
+    assert jax_memory(None) is None
+    assert jax_memory({"num_allocs": 3}) is None
+
+
+def test_on_a_cpu_no_allocator_counts():
+    assert memory_of_device() is None

@@ -111,6 +111,35 @@ def test_a_pydataset_is_described(session):
     assert found.settings["use_multiprocessing"] is False
 
 
+class Fixed(keras.utils.PyDataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return X[:8], X[:8]
+
+
+class Drawing(Fixed):
+    def __getitem__(self, index):
+        chosen = np.random.default_rng().integers(64, size=8)
+        return X[chosen], X[chosen]
+
+
+class Moving(Fixed):
+    def on_epoch_end(self):
+        self.order = None
+
+
+@pytest.mark.parametrize(("kind", "changes"), [(Fixed, False), (Drawing, True), (Moving, True)])
+def test_a_pydataset_whose_items_change_from_epoch_to_epoch_is_known(session, kind, changes):
+    fetches = PythonFetches([].append, SYSTEM_CLOCK.now_ns)
+    _keep, reader = reader_of(session, "jax", fetches, x=kind(workers=1))
+    assert reader.read()["pipeline"].pydataset.batch_bytes is None
+    list(fetches.wrap(iter([(X[:8], X[:8])])))
+    found = reader.read()["pipeline"].pydataset
+    assert (found.random, found.batch_bytes) == (changes, 2 * 8 * 8 * 4)
+
+
 def test_a_torch_loader_is_watched_and_given_back(session):
     torch = pytest.importorskip("torch")
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(32, 3)), batch_size=8)
@@ -134,6 +163,11 @@ class Result:
     def ready(self):
         return self.done
 
+    successful = ready
+
+    def get(self):
+        return X[:8], X[:8]
+
 
 class Enqueuer:
     """As far as the gauge looks: what is being made, and what is made."""
@@ -153,3 +187,5 @@ def test_only_finished_results_are_batches():
         assert gauge.ready_share is None
         gauge.look()
         assert gauge.ready_share == share
+        assert (gauge.batch is not None) is (share > 0)
+    assert gauge.batch.size_bytes == 2 * 8 * 8 * 4

@@ -165,3 +165,21 @@ def test_where_tf_data_keeps_no_gaps_that_is_told():
     next(iterator)
     gaps.collect()
     assert told
+
+
+def test_f83_a_name_is_used_again_and_never_by_two_at_once():
+    """TensorFlow keeps 40 kB for every name for ever."""
+    names = set()
+    for _ in range(5):
+        made = GraphStamps()
+        names.add(made._name)
+        rows(made, 2)
+        assert len(taken(made)) == 2  # and none of the queue that had the name before
+        rows(made, 1)
+        made.destroy()
+        made.destroy()  # its name is free once
+    assert len(names) == 1
+    alive = [GraphStamps() for _ in range(3)]
+    assert len({made._name for made in alive}) == 3
+    for made in alive:
+        made.destroy()

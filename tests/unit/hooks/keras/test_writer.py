@@ -55,6 +55,8 @@ def test_a_remote_run_is_written_through_the_callback_only(opened):
     assert opened == []
 
 
-def test_without_anything_a_new_run_is_made(opened):
-    assert str(writer.choose(None, []).log_dir).startswith("runs/keras-")
-    assert len(opened) == 1
+def test_f82_without_anything_every_run_gets_a_directory_of_its_own(opened, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    places = [writer.choose(None, []).log_dir for _ in range(5)]
+    assert all(str(place).startswith("runs/keras-") for place in places)
+    assert len(set(places)) == len(opened) == 5

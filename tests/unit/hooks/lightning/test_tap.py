@@ -9,7 +9,7 @@ from feedwatch.hooks.destination import Destination
 from feedwatch.hooks.lightning.tap import MOST_NAMES, NOTHING, Names, Tap, callback_name
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.queue import SampledFetches
-from feedwatch.measure.marks import ENTER, EPOCH_END, FIRST_NAMED, GOT, H2D, INPUT, LEAVE, TRAINED, VALIDATION
+from feedwatch.measure.marks import ENTER, EPOCH_END, GOT, H2D, INPUT, LEAVE, TRAINED, VALIDATION
 from feedwatch.measure.steps import StepReader
 from feedwatch.model.report import Status
 from feedwatch.settings import Settings
@@ -128,24 +128,23 @@ def test_callbacks_are_known_by_name_and_mean(rig):
         rig.act(SLOW, 6)
     rig.records()
     steps = rig.reader
-    found = rig.names.times(steps.totals_ns, steps.largest_ns, steps.calls)
-    assert [(each.name, each.ms_per_step) for each in found] == [("Slow", 6.0)]
+    found = rig.names.times(steps.habits())
+    assert [(each.name, each.ms_per_step, each.every) for each in found] == [("Slow", 6.0, 1.0)]
 
 
-def test_a_checkpoint_is_not_a_callbacks_habit(rig):
+def test_a_checkpoint_is_part_of_the_callback_that_writes_it(rig):
     for _ in range(3):
         rig.step()
         with rig.profiler.profile(SLOW):
             rig.act("save_checkpoint", 50)
             rig.clock.advance_ms(2)
     rig.records()
-    steps = rig.reader
-    found = rig.names.times(steps.totals_ns, steps.largest_ns, steps.calls)
-    assert [(each.name, each.ms_per_step) for each in found] == [("Slow", 2.0)]
+    found = rig.names.times(rig.reader.habits())
+    assert [(each.name, each.ms_per_step) for each in found] == [("Slow", 52.0)]
 
 
 def test_one_step_tells_nothing_about_a_habit():
-    assert Names().times([0] * FIRST_NAMED, [0] * FIRST_NAMED, 1) == ()
+    assert Names().times([]) == ()
 
 
 @pytest.mark.parametrize(

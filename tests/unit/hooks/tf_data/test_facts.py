@@ -92,3 +92,12 @@ def test_without_autotuning_stage_times_are_unknown_and_that_is_said():
     assert found.load_ms is None
     assert found.tf_data.autotune is False
     assert said == [NO_MODEL]
+
+
+def test_what_keras_built_has_no_line_of_the_users():
+    data = tf.data.Dataset.range(40).map(decode).shuffle(23)
+    for by_keras in (False, True):
+        reader = TfPipeline("tf.data", data, keras_prefetch=by_keras, say=[].append)
+        facts = reader.read().tf_data
+        assert facts.endless is False
+        assert (facts.stages[-1].call_site is None) is by_keras

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from feedwatch.hooks.tf_data.walk import batch_size, epoch_bytes, file_count, from_memory, walk
+from feedwatch.hooks.tf_data.walk import batch_size, endless, epoch_bytes, file_count, from_memory, service, walk
 
 X = np.ones((64, 8), "float32")
 
@@ -85,3 +85,76 @@ def test_values_in_memory_are_told_from_names_of_files():
     assert file_count(walk(read)) == 3
     assert file_count(walk(tf.data.TFRecordDataset(["a", "b"]))) == 2
     assert file_count(walk(slices())) is None
+
+
+def test_every_stage_says_how_large_an_element_is_and_from_where_on_it_is_a_batch():
+    data = slices().map(halved).batch(16).prefetch(1).unbatch()
+    sizes = [(stage.op, stage.element_bytes, stage.batched) for stage in walk(data).stages]
+    assert [*sizes[:4], sizes[-1]] == [  # in between TensorFlow has stages of its own
+        ("FromTensorSlices", 32, False),
+        ("Map", 32, False),
+        ("Batch", 512, True),
+        ("Prefetch", 512, True),
+        ("Unbatch", 32, False),
+    ]
+
+
+def test_an_element_of_unknown_shape_has_no_size():
+    data = slices().map(lambda value: tf.numpy_function(halved, [value], tf.float32)).batch(4)
+    assert [stage.element_bytes for stage in walk(data).stages] == [32, None, None]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (tf.data.Dataset.counter().map(halved).batch(4), True),
+        (tf.data.Dataset.counter().take(9).repeat(), False),
+        (tf.data.Dataset.range(4).repeat().batch(4), False),
+        (tf.data.Dataset.range(4).filter(lambda value: value > 1).repeat(), None),
+    ],
+)
+def test_data_that_never_ends_is_told_from_data_that_is_repeated(data, expected):
+    assert endless(walk(data)) is expected
+
+
+def counting():
+    yield 1
+
+
+def test_the_lines_of_the_users_calls_are_named():
+    first = tf.data.Dataset.from_generator(counting, output_signature=tf.TensorSpec((), tf.float32))
+    found = walk(
+        first.map(only_here)  #
+        .padded_batch(7, padded_shapes=())
+        .prefetch(11)
+    )
+    line = first_line(only_here_is_used=True)
+    sites = [stage.call_site for stage in found.stages]
+    assert sites == [f"test_walk.py:{line + at}" for at in (0, 2, 3, 4)]
+    assert found.stages[0].random is False
+
+
+def only_here(value):
+    return value
+
+
+def first_line(*, only_here_is_used):
+    code = test_the_lines_of_the_users_calls_are_named.__code__
+    return code.co_firstlineno + only_here_is_used
+
+
+def test_the_source_of_a_service_tells_how_it_shards():
+    dispatcher = tf.data.experimental.service.DispatchServer()
+    address = dispatcher.target.partition("://")[2]
+    worker = tf.data.experimental.service.WorkerServer(
+        tf.data.experimental.service.WorkerConfig(dispatcher_address=address)
+    )
+    policy = tf.data.experimental.service.ShardingPolicy.DYNAMIC
+    data = tf.data.Dataset.range(8).apply(tf.data.experimental.service.distribute(policy, dispatcher.target)).batch(2)
+    assert service(walk(data)) == "dynamic"
+    assert sorted(np.concatenate([batch.numpy() for batch in data])) == list(range(8))
+    del worker
+
+
+def test_a_pipeline_of_ones_own_is_no_service():
+    assert service(walk(tf.data.Dataset.range(4).batch(2))) is None

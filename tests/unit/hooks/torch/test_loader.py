@@ -1,11 +1,18 @@
 import gc
+import sys
 import weakref
 
 import numpy as np
+import pytest
 import torch
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
-from feedwatch.hooks.torch.loader import WatchedLoader, in_memory, read_dataset, read_settings
+from feedwatch.guard import Guard
+from feedwatch.hooks.torch.loader import WatchedLoader, in_memory, pipeline_facts, read_dataset, read_settings
+from feedwatch.hooks.torch.queue import SampledFetches
+
+# What other tests of a process leave in torch's iterators would be seen here.
+pytestmark = pytest.mark.alone
 
 
 def collate_images(items):
@@ -39,6 +46,7 @@ def test_settings_are_read_without_iterating():
     assert (facts.num_workers, facts.prefetch_factor, facts.batch_size) == (2, 2, 4)
     assert (facts.custom_collate, facts.dataset_name, facts.dataset_len) == ("collate_images", "TensorDataset", 8)
     assert facts.start_method in ("fork", "forkserver", "spawn")
+    assert (facts.shuffle, facts.math_threads) == (False, torch.get_num_threads())
     assert loader._iterator is None
 
 
@@ -74,3 +82,20 @@ def test_a_watched_loader_is_given_back_as_it_was_and_not_kept_alive():
     del loader
     gc.collect()
     assert reference() is None
+
+
+def test_workers_their_processes_and_the_data_sets_code_become_facts():
+    loader = DataLoader(TensorDataset(torch.zeros(160, 2)), batch_size=2, num_workers=1, shuffle=True)
+    watch, fetches = WatchedLoader(loader), SampledFetches(Guard("test"))
+    watch.install()
+    iterator = iter(loader)
+    fetches.epoch_begin([iterator])
+    for at, _ in enumerate(iterator):
+        if at in (20, 60):
+            facts = pipeline_facts([watch], fetches, None).loader
+    watch.end()
+    assert (facts.random_items, facts.shards_itself, facts.shuffle) == (False, None, True)
+    assert facts.sampler_ms > 0.0
+    if sys.platform == "linux":
+        assert facts.worker_rss_mb > 1.0
+        assert facts.worker_extra_cpu_ms >= 0.0

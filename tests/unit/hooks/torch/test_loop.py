@@ -58,6 +58,20 @@ def test_weights_and_the_next_random_draw_are_the_same_with_and_without(tmp_path
     assert watch.report.steps.samples == 80
 
 
+@pytest.mark.parametrize("way", ["training", "validation"])
+def test_the_loaders_own_draw_is_made_when_its_iterator_is(tmp_path, loader, way):
+    def draws(loader):
+        torch.manual_seed(5)
+        batches = iter(loader)
+        between = torch.rand(2)
+        return torch.cat([between, *(values.flatten() for values, _ in batches), torch.rand(2)])
+
+    plain = draws(loader)
+    with FeedWatch(tmp_path, console=False) as watch:
+        list(watch(loader))
+        assert torch.equal(plain, draws(watch(loader) if way == "training" else watch.validation(loader)))
+
+
 def test_the_loader_is_given_back_as_it_was(tmp_path, loader):
     before = dict(vars(loader))
     with FeedWatch(tmp_path, console=False) as watch:
@@ -118,6 +132,29 @@ def test_an_empty_loader_is_no_run_that_could_be_judged(tmp_path):
     assert watch.report.verdict.bound is Bound.UNKNOWN
 
 
+def test_a_device_that_torch_does_not_know_is_one_clear_error(tmp_path):
+    with pytest.raises(SettingError, match="'nonsense' is no device"):
+        FeedWatch(tmp_path, device="nonsense")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_a_batch_takes_is_known_with_and_without_workers(tmp_path, workers):
+    with FeedWatch(tmp_path, console=False) as watch:
+        for _ in range(3):
+            list(watch(DataLoader(Items(), batch_size=2, num_workers=workers)))
+    loader = watch._run.session.facts.pipeline.loader
+    assert loader.load_ms > 0
+    assert (loader.ready_share is None) == (workers == 0)
+
+
+def test_two_watches_on_one_loader_do_not_meet(tmp_path, loader):
+    before = dict(vars(loader))
+    with FeedWatch(tmp_path / "a", console=False) as outer, FeedWatch(tmp_path / "b", console=False) as inner:
+        assert len(list(outer(inner(loader)))) == 10
+    assert outer.report.steps.batches == inner.report.steps.batches == 10
+    assert vars(loader) == before
+
+
 @pytest.mark.parametrize("wrong", [3, None, object()])
 def test_something_that_cannot_be_iterated_is_one_clear_error(tmp_path, wrong):
     with pytest.raises(SettingError, match="something to iterate over"):
@@ -149,3 +186,22 @@ def test_a_script_that_ends_without_close_has_finished(tmp_path):
     report = load_run(tmp_path / "feedwatch")
     assert report.status is Status.FINISHED
     assert report.steps.batches == 2
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [("", Status.FINISHED), ("raise KeyboardInterrupt", Status.INTERRUPTED), ("raise OSError", Status.FAILED)],
+)
+def test_a_script_that_holds_its_iterator_to_the_end_ends_as_it_did(tmp_path, ending, status):
+    script = textwrap.dedent(f"""
+        import sys
+        from feedwatch.torch import FeedWatch
+        watch = FeedWatch(sys.argv[1], console=False)
+        batches = iter(watch([[1, 2], [3, 4], [5, 6]]))
+        next(batches), next(batches)
+        {ending}
+    """)
+    subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, check=False, timeout=120, capture_output=True
+    )
+    assert load_run(tmp_path / "feedwatch").status is status

@@ -1,9 +1,12 @@
+import time
 import weakref
 
 import pytest
+import torch
+from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.torch.queue import QueueGauge, SampledFetches
+from feedwatch.hooks.torch.queue import IndexDraws, QueueGauge, SampledFetches
 
 
 class FakeIterator:
@@ -56,3 +59,34 @@ def test_the_first_fetch_is_not_timed_and_the_rest_is_split_into_computing_and_w
 def test_without_fetches_nothing_is_known():
     fetches = SampledFetches(Guard("test"))
     assert (fetches.fetch_ms, fetches.cpu_share) == (None, None)
+
+
+class SlowSampler(Sampler):
+    def __iter__(self):
+        for index in range(12):
+            time.sleep(0.002)
+            yield index
+
+    def __len__(self):
+        return 12
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 1, "persistent_workers": True, "prefetch_factor": 1}])
+def test_drawing_indices_is_timed_and_changes_no_order(options):
+    loader = DataLoader(TensorDataset(torch.arange(12)), batch_size=2, sampler=SlowSampler(), **options)
+    fetches = SampledFetches(Guard("test"))
+    assert fetches.draws.mean_ms is None
+    for _ in range(2):
+        iterator = iter(loader)
+        fetches.epoch_begin([iterator])
+        fetches.epoch_begin([iterator])  # a second time is no second clock
+        assert [int(batch[0][0]) for batch in iterator] == [0, 2, 4, 6, 8, 10]
+    assert fetches.draws.mean_ms >= 4.0
+    assert 8 <= fetches.draws.batches <= 12
+
+
+def test_an_iterator_of_another_class_keeps_its_sampler():
+    draws, other = IndexDraws(), type("Iterator", (), {"_sampler_iter": (each for each in "ab")})()
+    before = other._sampler_iter
+    draws.watch([other, object()])
+    assert other._sampler_iter is before

@@ -12,11 +12,16 @@ from feedwatch.hooks.torch.workers import (
     HAS_CORE_WAIT,
     IDLE_NS,
     ITEMS_NS,
+    RING,
+    RING_CELLS,
+    RING_FIRST,
+    WRITTEN,
     WorkerTable,
     fold_workers,
     item_bucket,
     item_quantile_ms,
 )
+from feedwatch.model.pipeline import Made
 
 
 def test_a_file_is_unlinked_on_request_and_when_the_table_is_forgotten():
@@ -45,6 +50,29 @@ def test_a_copy_of_an_inherited_table_is_detached_and_harmless():
     lost = copy.deepcopy(WorkerTable(2, inherited=True))
     assert lost.slot(0) is None
     assert lost.rows() == []
+
+
+def make(slot, begin_ns, end_ns, turn):
+    at = RING_FIRST + slot[WRITTEN] % RING * RING_CELLS
+    slot[at], slot[at + 1], slot[at + 2] = begin_ns, end_ns, turn
+    slot[WRITTEN] += 1
+
+
+def test_the_last_batches_come_back_with_their_numbers_in_the_epoch():
+    table = WorkerTable(3, inherited=True)
+    make(table.slot(1), 100, 150, 0)
+    make(table.slot(1), 160, 190, 1)
+    assert table.made(in_turn=True) == [Made(1, 100, 150, 2), Made(1, 160, 190, 5)]
+    assert [each.batch for each in table.made(in_turn=False)] == [0, 0]
+
+
+def test_the_ring_forgets_the_oldest_and_what_may_be_half_written():
+    table = WorkerTable(1, inherited=True)
+    for turn in range(3 * RING):
+        make(table.slot(0), turn * 10, turn * 10 + 9, turn)
+    made = table.made(in_turn=True)
+    assert len(made) == RING - 1
+    assert made[-1] == Made(0, (3 * RING - 1) * 10, (3 * RING - 1) * 10 + 9, 3 * RING)
 
 
 @pytest.mark.parametrize("item_us", [1, 3, 10, 150, 4_000, 250_000, 60_000_000])

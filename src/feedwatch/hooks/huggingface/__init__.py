@@ -1,0 +1,1 @@
+"""Hooks into Hugging Face's Trainer."""
