@@ -1,5 +1,7 @@
 import logging
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,28 @@ def team_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def team_url(team_logdir: Path) -> Iterator[str]:
     with served(wsgi(team_logdir)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def real_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training of each framework, made now: in processes of their own, both at once."""
+    logdir = tmp_path_factory.mktemp("real")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.tab.real_runs", name, str(logdir / name)], stderr=subprocess.PIPE
+        )
+        for name in ("lightning", "keras")
+    ]
+    for process in started:
+        _, said = process.communicate(timeout=240)
+        assert process.returncode == 0, said.decode()[-2000:]
+    return logdir
+
+
+@pytest.fixture(scope="session")
+def real_url(real_logdir: Path) -> Iterator[str]:
+    with served(wsgi(real_logdir)) as url:
         yield url
 
 

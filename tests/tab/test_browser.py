@@ -111,7 +111,7 @@ def test_fifteen_runs_can_be_filtered(tab, tmp_path):
         tab.picture("fifteen-runs")
         frame.get_by_role("searchbox", name="Filter runs").fill("-1")
         expect(frame.locator(".run")).to_have_count(5)
-        frame.locator(".run button").last.click()
+        frame.get_by_title("sweep/lr-14", exact=True).click()
         expect(frame.get_by_role("heading", level=1)).to_have_text("The GPU is busy: input is not the limit")
 
 
@@ -123,7 +123,8 @@ def test_hostile_reports_and_names_stay_text(tab, tmp_path):
         frame = tab.open(url, name)
         expect(frame.get_by_role("heading", level=1)).to_contain_text("<script>document.title='owned'</script>")
         assert frame.locator("img, main script").count() == 0
-        assert frame.locator("body").evaluate("() => document.title + window.parent.document.title").count("owned") == 0
+        titles = frame.locator("body").evaluate("() => [document.title, window.parent.document.title]")
+        assert titles == [f"{name} · Feedwatch", "TensorBoard"]  # the name as it is, and nothing that it would do
         frame.locator("details.rule summary").first.click()
         expect(frame.locator(".page").first).to_contain_text("No rule has this code")
         tab.picture("hostile")
@@ -184,21 +185,29 @@ def test_two_ticked_runs_are_compared_with_the_change_of_each_phase(tab, team_ur
     )
     expect(frame.locator("main")).to_contain_text(re.compile(r"Input wait fell from 34\.4\sms to 7\.9\sms per step"))
     row = frame.locator(".figures-table tbody tr").nth(1)
-    assert [text.replace("\u00a0", " ") for text in row.locator(".change").all_inner_texts()] == [
-        "−41 %",
-        "+71 %",
-        "−35 points",
-        "−77 %",
-        "same",
-        "same",
-        "−4.3 %",
-    ]
+    changes = [text.replace("\u00a0", " ") for text in row.locator(".change").all_inner_texts()]
+    assert changes[:4] == ["▼ −41 %", "▲ +71 %", "▼ −35 points", "▼ −77 %"]
+    assert all(text.endswith("noise") for text in changes[4:])  # and grey: neither better nor worse
+    assert row.locator(".change.better, .change.worse").count() == 4
     frame.get_by_role("checkbox", name="Compare resnet50/workers8+pin").check()
+    expect(frame.locator(".figures-table tbody tr")).to_have_count(3)
     tab.picture("compare")
-    frame.get_by_role("combobox").select_option("resnet50/workers8+pin")
+    frame.get_by_label("compared with").select_option("resnet50/workers8+pin")
     expect(frame.locator(".figures-table tbody tr").first).to_contain_text("resnet50/workers8+pin")
     frame.get_by_role("button", name="End the comparison").click()
     expect(frame.locator(".verdict")).to_be_visible()
+
+
+def test_too_few_windows_are_counted_and_noise_has_no_colour(tab, tmp_path):
+    short = reports.workers6()
+    short["series"] = {key: values[:4] for key, values in short["series"].items()}
+    write_report(tmp_path / "long", reports.workers2())
+    write_report(tmp_path / "short", short)
+    with served(wsgi(tmp_path)) as url:
+        frame = tab.open(url, compare=("long", "short"))
+        expect(frame.get_by_role("heading", level=1)).to_contain_text("by too few windows to be sure (4 of 5)")
+        expect(frame.locator(".change").first).to_contain_text("too few windows: 4 of 5")
+        assert frame.locator(".change.better, .change.worse").count() == 0
 
 
 def test_a_comparison_can_be_linked(tab, team_url):

@@ -1,10 +1,14 @@
 """The stand-alone HTML report, opened from disk."""
 
+import json
 import re
+from dataclasses import asdict
 
 import pytest
 
+from feedwatch.model.trial import Outcome, Span
 from feedwatch.report.html import render_html
+from tests.fakes.trials import row, section
 
 from . import reports
 
@@ -23,6 +27,26 @@ def test_one_report_opens_from_disk_without_a_server(tab, tmp_path):
     tab.picture("html-report")
 
 
+def test_a_trial_is_a_table_and_its_ceiling_is_called_measured(tab, tmp_path):
+    report = reports.workers2()
+    found = section(
+        row(predicted=Span(3.0, 4.0), contradicts=True), row("num_workers=4", Outcome.SAME), picked="num_workers=2"
+    )
+    report["trial"] = json.loads(json.dumps(asdict(found)))
+    path = tmp_path / "report.html"
+    path.write_text(render_html([("a", report)]), encoding="utf-8")
+    page = tab.open_file(path)
+    expect(page.locator("dl.numbers")).to_contain_text("2.1–2.3×")
+    expect(page.locator("dl.numbers")).to_contain_text("at most, measured")
+    expect(page.locator("dl.numbers")).not_to_contain_text("estimated")
+    card = page.locator("section, article", has=page.get_by_role("heading", name="Measured in turns")).last
+    expect(card).to_contain_text("Use num_workers=2: 1.9–2.1×, measured.")
+    expect(card.get_by_role("columnheader")).to_have_text(["tried", "per batch", "side by side", "speed", "predicted"])
+    expect(card.get_by_role("row", name=re.compile("^num_workers=2"))).to_contain_text("3–4× (contradicted)")
+    expect(card.get_by_role("row", name=re.compile("^num_workers=4"))).to_contain_text("no difference above 3 %")
+    tab.picture("trial")
+
+
 def test_it_follows_the_systems_dark_mode(tab, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(render_html([("a", reports.tf_data())]), encoding="utf-8")
@@ -33,7 +57,7 @@ def test_several_reports_can_be_compared_in_one_file(tab, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(render_html([("a", reports.workers2()), ("b", reports.healthy())]), encoding="utf-8")
     page = tab.open_file(path)
-    page.get_by_role("checkbox", name="Compare b").check()
+    page.get_by_role("checkbox", name="Compare a").check()
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"b is 2\.81× as fast as a"))
 
 

@@ -106,7 +106,7 @@ def test_hostile_run_names_stay_text_in_json(tmp_path, reader):
         (zlib.compress(b"[" * 100_000), "damaged"),
         (zlib.compress(b"[1, 2]"), "damaged"),
         (zlib.compress(b" " * (MAX_REPORT_BYTES * 8)), "larger than 4 MiB"),
-        (zlib.compress(json.dumps({"schema": 2, "feedwatch": "9.0"}).encode()), "feedwatch 9.0 (schema 2)"),
+        (zlib.compress(json.dumps({"schema": 3, "feedwatch": "9.0"}).encode()), "feedwatch 9.0 (schema 3)"),
         (zlib.compress(json.dumps({"schema": [1] * 99}).encode()), "schema unknown"),
     ],
     ids=["no zlib", "cut JSON", "cut zlib", "deep", "no object", "bomb", "later schema", "odd schema"],
@@ -201,3 +201,17 @@ def test_two_hundred_runs_open_in_less_than_a_second(tmp_path, reader):
     assert len(fresh.get(BASE + "/summary").get_json()["runs"]) == 200
     fresh.get(BASE + "/report?run=sweep/000").get_json()
     assert time.perf_counter() - began < 1.0
+
+
+def test_the_comparison_is_that_of_the_command_line(tmp_path):
+    write_report(tmp_path / "slow", reports.workers2())
+    write_report(tmp_path / "fast", reports.workers6())
+    write_report(tmp_path / "odd", reports.hostile())
+    client = client_of(tmp_path, "python")
+    wait_for_runs(client, 3)
+    answer = client.get(BASE + "/compare?before=slow&after=fast").get_json()
+    assert answer["speedup"] == pytest.approx(1711.0 / 1003.1)
+    step = answer["rows"][0]
+    assert (step["name"], step["call"], step["windows_needed"]) == ("step", "significant", 5)
+    assert client.get(BASE + "/compare?before=slow&after=odd").get_json() == {}
+    assert client.get(BASE + "/compare?before=slow&after=gone").status_code == 404

@@ -1,17 +1,22 @@
 """The report, put together from what the other rooms found out. Nothing is computed here except units."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from feedwatch import __version__
 from feedwatch.advise.case import Case
-from feedwatch.advise.engine import Advice
+from feedwatch.advise.measured import with_measured_ceiling
+from feedwatch.advise.supply import Supply, contradiction
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
+from feedwatch.model.account import PARTS
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import (
+    AccountSection,
     CopyKind,
     DeviceSection,
     HostSection,
+    ModelSection,
+    PartSection,
     PhaseSection,
     PipelineSection,
     Report,
@@ -24,6 +29,8 @@ from feedwatch.model.report import (
 )
 from feedwatch.model.steps import PHASES, PhaseTime
 from feedwatch.model.transfers import DeviceTransfers
+from feedwatch.model.verdict import Bound, Finding
+from feedwatch.words import ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class OwnCost:
     sink_cpu_ns: int  # on the sink's thread; at worst the training thread waited all that time for Python's lock
     dropped_windows: int
     profiler_windows: int = 0
+    startup_ns: int | None = None  # opening the run, once
     notes: tuple[str, ...] = ()  # what the writer of the report has to say about its own work
 
 
@@ -39,7 +47,8 @@ class OwnCost:
 class Ingredients:
     status: Status
     case: Case
-    advice: Advice
+    findings: tuple[Finding, ...]
+    supply: Supply | None  # the run explained by the model; None where it could not be
     series: SeriesSection
     own: OwnCost
     now_s: float
@@ -52,13 +61,13 @@ def build(parts: Ingredients) -> Report:
     return Report(
         status=parts.status,
         run=_run(facts, parts.now_s),
-        clock="device" if run is not None and run.starved_ns is not None else "host",
+        clock=_clock(case),
         steps=StepsSection(
             counts.measured, counts.warmup, counts.lost + counts.distrusted, counts.batches, counts.samples
         ),
-        verdict=case.verdict,
-        phases={name: _phase(case.phase(name), wall_ns) for name in PHASES},
-        startup=case.startup,
+        verdict=with_measured_ceiling(case.verdict, facts.trial),
+        phases={name: _phase(case.phase(name), wall_ns, 0 if run is None else run.steps) for name in PHASES},
+        startup=replace(case.startup, own_ms=None if parts.own.startup_ns is None else parts.own.startup_ns / 1e6),
         epoch_boundary=case.boundaries,
         series=parts.series,
         pipeline=PipelineSection(
@@ -72,9 +81,11 @@ def build(parts: Ingredients) -> Report:
         host=HostSection(
             facts.host.cpu_budget, facts.host.cpu_used, facts.host.iowait_share, facts.host.ram_available_gb
         ),
-        findings=parts.advice.findings,
+        findings=parts.findings,
         self_cost=_own(parts),
-        combined_gain=parts.advice.combined,
+        account=_account(case),
+        model=_model(parts),
+        trial=facts.trial,
         feedwatch=__version__,
     )
 
@@ -86,11 +97,62 @@ def _run(facts: Facts, now_s: float) -> RunSection:
     )
 
 
-def _phase(time: PhaseTime | None, wall_ns: int) -> PhaseSection | None:
+def _phase(time: PhaseTime | None, wall_ns: int, steps: int) -> PhaseSection | None:
     if time is None:
         return None
     p95_ms = None if time.p95_ns is None else time.p95_ns / 1e6
-    return PhaseSection(time.median_ns / 1e6, p95_ms, time.share_of(wall_ns))
+    return PhaseSection(time.median_ns / 1e6, p95_ms, time.share_of(wall_ns), time.total_ns / max(1, steps) / 1e6)
+
+
+def _account(case: Case) -> AccountSection | None:
+    if case.account is None:
+        return None
+    account = case.account.typical  # the one that the verdict and every gain speak of
+    parts: dict[str, PartSection | None] = {}
+    for name in PARTS:
+        part_ms, share = account.ms(name), account.share(name)
+        parts[name] = None if part_ms is None or share is None else PartSection(part_ms, share)
+    return AccountSection(account.batches, account.epochs, case.account.wall_ns / 1e9, account.batch_ms, parts)
+
+
+def _model(parts: Ingredients) -> ModelSection | None:
+    known, case = parts.supply, parts.case
+    if case.account is None:
+        return None
+    waits = case.verdict.bound is Bound.INPUT and not parts.findings
+    if known is None:
+        note = f"no change could be compared: {_unseen(case.facts)}" if waits else None
+        return ModelSection(False, None, note)
+    note = None
+    if not known.explains:
+        so = "predicted gains are uncertain" if parts.findings else "what a change would gain is not known"
+        note = (
+            f"the model of the supply does not explain this run: it gives {ms(known.plan.batch_ms())} per batch, "
+            f"measured were {ms(known.account.batch_ms)}; {so}"
+        )
+    elif waits:
+        note = "every change that was compared gains less than 5 %: the work of a batch itself has to become smaller"
+    return ModelSection(known.explains, known.error, note)
+
+
+def _unseen(facts: Facts) -> str:
+    """What is missing for a comparison."""
+    if facts.pipeline.opaque is not None:
+        return f"feedwatch cannot look into {facts.pipeline.opaque}"
+    if facts.host.cpu_budget is None:
+        return "the number of CPUs is not known"
+    return "how long the stages of the input take is not known"
+
+
+def _contradicting(case: Case) -> tuple[str, ...]:
+    wrong = None if case.account is None else contradiction(case.facts, case.account)
+    return () if wrong is None else (f"no change was compared, because figures contradict each other: {wrong}",)
+
+
+def _clock(case: Case) -> str:
+    """JAX has no clock of the device's that could be asked: when a result was there, the host's clock says."""
+    seen = case.run is not None and case.run.starved_ns is not None
+    return "device" if seen and case.facts.run.backend != "jax" else "host"
 
 
 def _transfers(facts: Facts) -> TransfersSection | None:
@@ -136,7 +198,8 @@ def _own(parts: Ingredients) -> SelfSection:
         if run is not None and run.wall_ns > 0:
             ratio = (own.ns_per_step * run.steps + own.sink_cpu_ns) / run.wall_ns
     windows = parts.case.facts.transfers.windows if parts.case.facts.transfers else own.profiler_windows
-    notes = tuple(dict.fromkeys(chain(parts.case.facts.notes, _unknown(parts.case.facts), own.notes)))
+    case = parts.case
+    notes = tuple(dict.fromkeys(chain(case.facts.notes, _unknown(case.facts), _contradicting(case), own.notes)))
     return SelfSection(ratio, us_per_step, windows, own.dropped_windows, notes)
 
 

@@ -1,88 +1,197 @@
-"""The report for a terminal."""
+"""The report for a terminal. The last line says what to do next."""
+
+import shlex
+from typing import Final
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.panel import Panel
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.account import EPOCH_START, GAP, VALIDATION
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import PHASES
 from feedwatch.model.verdict import Bound, Finding
-from feedwatch.words import NOT_MEASURED, PHASE_NAMES, count, gain_text, ms, number, percent, times
+from feedwatch.report.silence import model_note, words_without_findings
+from feedwatch.report.trial import print_trial
+from feedwatch.words import NOT_MEASURED, PHASE_NAMES, count, gain_text, ms, number, percent, times, times_between
 
-NOTHING = "Nothing to change."
-NO_RULE = "No rule knows a change that would help here."
-_STYLES = {
+ALTERS: Final = "Besides the speed it changes "
+ALTERED: Final = {
+    "order": "the order of the data",
+    "randomness": "which random numbers are drawn",
+    "precision": "how numbers are rounded",
+    "updates": "the updates of the weights",
+    "code": "your own code: fit the sketch to it",
+}
+OUTSIDE: Final = {EPOCH_START: "epoch starts", VALIDATION: "validation", GAP: "between epochs"}
+LEAST_OUTSIDE: Final = 0.01
+# A longer line is hard to read, however wide the terminal is.
+MOST_COLUMNS: Final = 100
+_STYLES: Final = {
     Bound.INPUT: "red",
     Bound.TRANSFER: "yellow",
     Bound.LAUNCH: "yellow",
     Bound.HOST: "yellow",
     Bound.COMPUTE: "green",
-    Bound.UNKNOWN: "white",
+    Bound.UNKNOWN: "none",
 }
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Verdict, where a step goes, what to change, what was not measured."""
+def print_report(report: Report, console: Console, where: str = "") -> None:
+    """Verdict, where a step goes, what to change, what was not measured, what to do next."""
     print_head(report, console)
+    if report.trial is not None:
+        print_trial(report.trial, console)
     for place, finding in enumerate(report.findings, start=1):
-        console.print(finding_panel(place, finding))
-    if not report.findings and report.verdict.bound is not Bound.UNKNOWN:
-        console.print(NOTHING if report.verdict.bound is Bound.COMPUTE else NO_RULE)
+        print_finding(place, finding, console)
+    for line in words_without_findings(report) or model_note(report):
+        _print(Text(line), console)
+    if report.self_cost.notes:
+        _print(Text("Not measured, or measured with a limit:"), console)
     for note in report.self_cost.notes:
-        console.print(f"[dim]not measured: {escape(note)}[/dim]")
+        _print(Text(f"- {note}"), console)
+    console.print(Text(f"Next: {_what_to_do(report, where)}"), soft_wrap=True)
 
 
 def print_head(report: Report, console: Console) -> None:
-    console.print(_verdict(report))
-    console.print(_phases(report))
+    _print(_verdict(report), console)
+    _print(_phases(report), console)
+    outside = _outside_of_steps(report)
+    if outside:
+        _print(Text(outside, style="dim"), console)
 
 
 def print_summary(report: Report, console: Console, where: str) -> None:
     """What a training script prints at its end: the verdict, the first finding, where the rest is."""
-    console.print(_verdict(report))
-    if report.findings:
-        console.print(finding_panel(1, report.findings[0]))
+    _print(_verdict(report), console)
+    if report.trial is not None:
+        print_trial(report.trial, console)
+    elif report.findings:
+        print_finding(1, report.findings[0], console)
+    for line in words_without_findings(report) or model_note(report):
+        _print(Text(line), console)
+    if report.run.world_size > 1:
+        _print(Text(_whose(report)), console)
     if where:
-        console.print(f"[dim]feedwatch report {escape(where)}[/dim]", soft_wrap=True)
+        console.print(
+            Text(f"Next: feedwatch report {shlex.quote(where)}  # {_what_else(report)}"),
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
-def finding_panel(place: int, finding: Finding) -> Panel:
+def print_finding(place: int, finding: Finding, console: Console) -> None:
+    """Code stands outside of any box and is not wrapped: it is there to be copied."""
     body: list[RenderableType] = [Text(finding.title, style="bold"), Text(), Text(finding.why)]
-    if finding.fix.after.strip():
+    if finding.gain is not None:
+        because = finding.gain.because
         body += [
             Text(),
-            Syntax(finding.fix.after.strip(), "python", background_color="default", word_wrap=True),
+            Text(gain_text(finding.gain), style="bold green"),
+            Text(f"{because[:1].upper()}{because[1:]}."),
         ]
-    if finding.gain is not None:
-        body += [Text(), Text(f"{gain_text(finding.gain)}: {finding.gain.because}", style="green")]
-    return Panel(Group(*body), title=f"{place}. {finding.code} {escape(finding.name)}", title_align="left")
+    if finding.alters:
+        body += [Text(ALTERS + ", ".join(ALTERED[what] for what in finding.alters if what in ALTERED) + ".")]
+    title = f"{place}. {finding.code} {escape(finding.name)}"
+    _print(Panel(Group(*body), title=title, title_align="left"), console)
+    if finding.fix.after.strip():
+        # No colours: there is none that is legible on light and on dark for every token.
+        console.print(Text(finding.fix.after.strip()), soft_wrap=True, highlight=False)
+        console.print()
+
+
+def _print(shown: RenderableType, console: Console) -> None:
+    console.print(shown, width=min(console.width, MOST_COLUMNS), highlight=False)
 
 
 def _verdict(report: Report) -> Panel:
     verdict, style = report.verdict, _STYLES[report.verdict.bound]
-    numbers = (
-        f"waiting for input {percent(verdict.stall_ratio)} · step {ms(verdict.step_ms)} · "
-        f"{number(verdict.samples_per_s)} samples/s · at most {times(verdict.ceiling_speedup)} faster"
-    )
-    if report.ranks is not None and report.ranks.slowest is not None:
-        numbers += f" · {count(report.ranks.count, 'rank')}, rank {report.ranks.slowest.rank} waits longest"
     status = "" if report.status is Status.FINISHED else f" [{report.status.value}]"
-    body = Group(Text(verdict.detail), Text(numbers, style="bold"))
+    body = Group(Text(verdict.detail), Text(), _numbers(report))
     return Panel(body, title=escape(f"{verdict.title}{status}"), border_style=style, title_align="left")
 
 
+def _numbers(report: Report) -> Table:
+    """The four numbers of the tab, in its words. Before there is a verdict only those that are known."""
+    verdict = report.verdict
+    who = "device" if report.clock == "device" else "loop"
+    figures = [
+        (percent(verdict.stall_ratio), f"{who} waits for input"),
+        (ms(verdict.step_ms), "per step, on average"),
+        (number(verdict.samples_per_s), "samples per second"),
+        _ceiling(report),
+    ]
+    if report.ranks is not None and report.ranks.slowest is not None:
+        figures.append((count(report.ranks.count, "rank"), f"rank {report.ranks.slowest.rank} waits longest"))
+    grid = Table.grid(padding=(0, 2))
+    for value, label in figures:
+        if verdict.bound is not Bound.UNKNOWN or value != NOT_MEASURED:
+            grid.add_row(Text(value, style="bold"), Text(label))
+    return grid
+
+
+def _ceiling(report: Report) -> tuple[str, str]:
+    """An estimate, unless a trial measured it."""
+    measured = None if report.trial is None else report.trial.ceiling
+    if measured is not None:
+        return times_between(measured.low, measured.high), "at most, with one batch in memory, measured"
+    return times(report.verdict.ceiling_speedup), "best possible with every batch in memory, estimated"
+
+
 def _phases(report: Report) -> Table:
-    table = Table(title="Where a step goes", title_justify="left")
-    table.add_column("phase")
-    for heading in ("median", "p95", "share"):
+    title = f"Where a step goes ({count(report.steps.measured, 'step')} measured)"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
+    table.add_column("")
+    enough = report.steps.measured >= THRESHOLDS.min_steady_steps
+    for heading in ("mean", "share", *(("median", "p95") if enough else ("", ""))):
         table.add_column(heading, justify="right")
     for name in PHASES:
         phase = report.phases.get(name)
         if phase is None:
-            table.add_row(PHASE_NAMES[name], NOT_MEASURED, "", "")
+            table.add_row(PHASE_NAMES[name], NOT_MEASURED, "", "", "")
         else:
-            table.add_row(PHASE_NAMES[name], ms(phase.ms), ms(phase.p95_ms), percent(phase.share))
+            spread = (ms(phase.ms), ms(phase.p95_ms)) if enough else ("", "")
+            table.add_row(PHASE_NAMES[name], ms(phase.mean_ms), percent(phase.share), *spread)
     return table
+
+
+def _outside_of_steps(report: Report) -> str:
+    """The verdict speaks of the whole run; the table speaks of its steps."""
+    if report.account is None:
+        return ""
+    parts = [(words, report.account.parts.get(name)) for name, words in OUTSIDE.items()]
+    said = [
+        f"{words} {percent(part.share)}" for words, part in parts if part is not None and part.share >= LEAST_OUTSIDE
+    ]
+    return f"Of the whole run, outside of these steps: {', '.join(said)}" if said else ""
+
+
+def _whose(report: Report) -> str:
+    if report.ranks is None:
+        return f"This is rank {report.run.rank} of {report.run.world_size}. The others had not written yet."
+    said = f"This is rank {report.run.rank}, of {report.ranks.count} ranks that were read."
+    return f"{said} {report.ranks.missing} had not written yet." if report.ranks.missing else said
+
+
+def _what_else(report: Report) -> str:
+    more = len(report.findings) - 1
+    parts = ["where a step goes", *([f"{more} more to change"] if more > 0 else [])]
+    return ", ".join([*parts, "all ranks"] if report.run.world_size > 1 else parts)
+
+
+def _what_to_do(report: Report, where: str) -> str:
+    run = shlex.quote(where or "RUN")
+    first = next((finding for finding in report.findings if finding.gain is not None), None)
+    if first is not None:
+        return f"make the change of {first.code}, train again, then: feedwatch compare {run} NEW_RUN"
+    if report.verdict.bound is Bound.UNKNOWN:
+        few = report.steps.measured < THRESHOLDS.min_steady_steps
+        return "train longer" if few else "read the notes above: they say what could not be measured"
+    if report.findings:
+        return f"feedwatch explain {report.findings[0].code}"
+    if report.verdict.bound is Bound.COMPUTE:
+        return "nothing here. To make the model itself faster, ask a profiler of operators"
+    return f"see which part of the input is slow: feedwatch report {run} --html report.html"

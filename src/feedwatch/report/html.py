@@ -10,34 +10,51 @@ import json
 import re
 from collections.abc import Sequence
 from importlib import resources
+from itertools import permutations
 from typing import Any, Final
 
 from feedwatch import words
+from feedwatch.errors import ReportError
 from feedwatch.model.steps import PHASES
+from feedwatch.report.json import encoded, from_json
 
 # In this order every module stands behind those that it imports.
 SCRIPTS: Final = (
     "dom.js",
     "words.js",
+    "names.js",
+    "status.js",
+    "patterns.js",
     "markdown.js",
     "difference.js",
+    "clipboard.js",
     "host.js",
     "source.js",
+    "series.js",
+    "export.js",
     "chart.js",
+    "plot.js",
     "history.js",
+    "lanes.js",
+    "foresee.js",
+    "timeline.js",
     "verdict.js",
     "pipeline.js",
     "machine.js",
     "ranks.js",
     "advice.js",
     "measurement.js",
+    "overlay.js",
     "compare.js",
     "runs.js",
     "empty.js",
+    "trial.js",
     "index.js",
 )
 STYLE: Final = "style.css"
 
+# Each with each, in one file.
+MOST_COMPARED: Final = 12
 # From this share of the time on a run is shown in red.
 SEVERE_SHARE: Final = 0.20
 
@@ -75,7 +92,8 @@ def render_html(reports: Sequence[tuple[str, dict[str, Any]]]) -> str:
     names = ", ".join(name for name, _ in reports)
     return _PAGE.format(
         title=html.escape(f"Feedwatch: {names}" if names else "Feedwatch")[:200],
-        policy=f"default-src 'none'; script-src {_hash_source(code)}; style-src {_hash_source(style)}",
+        # A chart that is saved as PNG is drawn once as a picture from a data address.
+        policy=f"default-src 'none'; script-src {_hash_source(code)}; style-src {_hash_source(style)}; img-src data:",
         style=style,
         script=code,
         data=_embedded(_data(reports)),
@@ -93,7 +111,23 @@ def _data(reports: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
     return {
         "reports": [{"run": name, "row": overview(name, report), "report": report} for name, report in reports],
         "rules": {code: page for code, page in pages.items() if page is not None},
+        "comparisons": [
+            {"before": before, "after": after, **comparison(one, other)}
+            for (before, one), (after, other) in permutations(list(reports)[:MOST_COMPARED], 2)
+        ],
     }
+
+
+def comparison(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What `feedwatch compare` says about two reports. Empty where one of them cannot be read."""
+    # Imported here, because every start of TensorBoard imports this module, and numpy takes a while.
+    from feedwatch.report.compare import compare
+
+    try:
+        found: dict[str, Any] = encoded(compare(from_json(before), from_json(after)))
+    except ReportError:
+        return {}
+    return found
 
 
 def _embedded(value: Any) -> str:
@@ -154,6 +188,7 @@ def overview(run: str, report: dict[str, Any]) -> dict[str, Any]:
         "status": report.get("status"),
         "level": level(report),
         "clock": report.get("clock"),
+        "framework": where.get("framework"),
         "rank": where.get("rank"),
         "world_size": where.get("world_size"),
         "started": where.get("started"),

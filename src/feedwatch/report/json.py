@@ -5,6 +5,7 @@ Reading validates: every field is checked against the type that the report's own
 
 import json
 import math
+import time
 import types
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
@@ -13,11 +14,14 @@ from pathlib import Path
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from feedwatch.errors import ReportError
-from feedwatch.files import replace_file
-from feedwatch.model.report import SCHEMA, Report
+from feedwatch.files import MAX_ENTRIES, listed, replace_file
+from feedwatch.model.report import READABLE_SCHEMAS, SCHEMA, Report
 
 REPORT_FILE: Final = "report.json"
 RANK_FILES: Final = "report.rank*.json"
+
+# A script that calls fit in a loop must not fill the disk.
+KEPT_REPORTS: Final = 20
 
 # No quantity of ours is larger. A number beyond it cannot be calculated with and comes from a damaged or hostile file.
 MAX_NUMBER: Final = 1e18
@@ -34,6 +38,11 @@ def to_json(report: Report) -> dict[str, Any]:
     return encoded
 
 
+def encoded(value: Any) -> Any:
+    """Any of our values, as JSON takes it."""
+    return _encode(value)
+
+
 def dumps(report: Report) -> str:
     return json.dumps(to_json(report), ensure_ascii=False, allow_nan=False)
 
@@ -41,9 +50,9 @@ def dumps(report: Report) -> str:
 def from_json(data: object) -> Report:
     if not isinstance(data, dict):
         raise ReportError("not a feedwatch report: it is not an object")
-    if data.get("schema") != SCHEMA:
+    if data.get("schema") not in READABLE_SCHEMAS:
         raise ReportError(
-            f"report schema {data.get('schema')!r}, this feedwatch reads schema {SCHEMA}: update feedwatch"
+            f"report schema {data.get('schema')!r}, this feedwatch reads schemas 1 to {SCHEMA}: update feedwatch"
         )
     try:
         report = _decode(Report, data, "report")
@@ -71,6 +80,19 @@ def write_report_file(directory: Path, report: Report) -> Path:
     path = directory / report_file_name(report.run.rank)
     replace_file(path, dumps(report).encode())
     return path
+
+
+def keep_earlier(directory: Path, rank: int) -> None:
+    """The report of a run that wrote here before gets a name of its own: the next report would replace it."""
+    path = directory / report_file_name(rank)
+    try:
+        ended_s = path.lstat().st_mtime
+    except OSError:
+        return
+    when = time.strftime("%Y%m%d-%H%M%S", time.gmtime(ended_s)) + f".{int(ended_s % 1 * 1000):03d}"
+    path.rename(directory / f"before-{when}-{path.name}")
+    for old in listed(directory, f"before-*-{path.name}", MAX_ENTRIES)[:-KEPT_REPORTS]:
+        old.unlink()
 
 
 def clean(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from feedwatch.model.report import Report
 from feedwatch.model.steps import PHASES
-from feedwatch.model.verdict import Bound, Finding, Gain
+from feedwatch.model.verdict import Finding, Gain
 from feedwatch.report.json import clean
+from feedwatch.report.silence import words_without_findings
+from feedwatch.report.trial import answer, at_most
 from feedwatch.words import NOT_MEASURED, PHASE_NAMES, gain_text, ms, number, percent
 
 # TensorBoard's text card is read at a glance. The third finding rarely matters before the first is mended.
@@ -14,11 +16,13 @@ MAX_SNIPPET_LINES = 6
 def render_markdown(report: Report) -> str:
     verdict = report.verdict
     lines = [f"**{escape(verdict.title)}**", "", escape(verdict.detail), "", _figures(report)]
+    if report.trial is not None:
+        lines += ["", f"Trial: {escape(answer(report.trial))} {escape(at_most(report.trial.ceiling) or '')}".rstrip()]
     for place, finding in enumerate(report.findings[:MAX_FINDINGS], start=1):
         lines += ["", *_finding(place, finding)]
     if not report.findings:
-        healthy = verdict.bound is Bound.COMPUTE
-        lines += ["", "Nothing to change." if healthy else "No rule knows a change that would help here."]
+        for line in words_without_findings(report):
+            lines += ["", escape(line)]
     return "\n".join(lines)
 
 
@@ -29,12 +33,12 @@ def escape(text: str) -> str:
 
 
 def _figures(report: Report) -> str:
-    parts = [f"step {ms(report.verdict.step_ms)}"]
+    parts = [f"{ms(report.verdict.step_ms)} per step"]
     for name in PHASES:
         phase = report.phases.get(name)
-        shown = NOT_MEASURED if phase is None else f"{ms(phase.ms)} ({percent(phase.share)})"
+        shown = NOT_MEASURED if phase is None else f"{ms(phase.mean_ms)} ({percent(phase.share)})"
         parts.append(f"{PHASE_NAMES[name]} {shown}")
-    parts.append(f"{number(report.verdict.samples_per_s)} samples/s")
+    parts.append(f"{number(report.verdict.samples_per_s)} samples per second")
     return " · ".join(parts)
 
 

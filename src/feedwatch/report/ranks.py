@@ -16,6 +16,8 @@ from feedwatch.model.verdict import Bound
 
 # A thousand ranks must not make a thousand rows. The ranks that wait longest are shown.
 MAX_LINES: Final = 16
+# Of this rank's own steps.
+RECENT_SHARE: Final = 0.5
 
 
 def merge(reports: Sequence[Report]) -> Report:
@@ -33,6 +35,20 @@ def merge(reports: Sequence[Report]) -> Report:
     # First the finding that one rank holds up all the others, then what is wrong on that rank.
     findings = (*rank_findings(leader.run, leader.verdict, section), *leader.findings)
     return replace(leader, status=_status(newest), ranks=section, findings=findings)
+
+
+def beside(own: Report, siblings: Sequence[Report]) -> Report:
+    """A rank that still trains, or has just ended, with what the others have written so far.
+
+    Ranks go in step: a report of far fewer steps is an old one. It counts in the table of ranks, but does not speak for
+    the run. How the run ends, this rank knows best: the others' last reports come at the same moment or a little later.
+    """
+    if not siblings:
+        return own
+    merged = merge([own, *siblings])
+    if merged.steps.measured < RECENT_SHARE * own.steps.measured:
+        return replace(own, ranks=merged.ranks)
+    return replace(merged, status=own.status)
 
 
 def _newest_run(reports: Sequence[Report]) -> list[Report]:

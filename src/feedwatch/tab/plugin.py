@@ -45,6 +45,7 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
             "/summary": self._summary,
             "/report": self._report,
             "/rule": self._rule,
+            "/compare": self._compare,
         }
         return {path: wrappers.Request.application(_only_get(route)) for path, route in routes.items()}
 
@@ -61,6 +62,14 @@ class FeedwatchPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboar
         if rank_groups.one_of_many(report):
             report = rank_groups.with_ranks(run, report, self._siblings(request, run, report))
         return _json(request, {"run": run, "row": self._rows.of(run, datum), "report": report})
+
+    def _compare(self, request: wrappers.Request) -> wrappers.Response:
+        names = [request.args.get("before", ""), request.args.get("after", "")]
+        found = self._read(request, names)
+        if any(name not in found for name in names):
+            return _error(request, "One of these runs has no feedwatch report.", 404)
+        before, after = (tidy(report_in(found[name])) for name in names)
+        return _json(request, html.comparison(before, after))
 
     def _siblings(self, request: wrappers.Request, run: str, report: dict[str, Any]) -> dict[str, dict[str, Any]]:
         rows = {other: self._rows.of(other, datum) for other, datum in self._read(request, None).items()}

@@ -8,7 +8,7 @@ import json
 import zlib
 from typing import Any, Final
 
-from feedwatch.model.report import SCHEMA
+from feedwatch.model.report import READABLE_SCHEMAS, SCHEMA
 from feedwatch.report.html import overview
 from feedwatch.report.json import MAX_NUMBER, MAX_TEXT
 from feedwatch.report.load import MAX_REPORT_BYTES
@@ -42,7 +42,7 @@ def decode(raw: object) -> dict[str, Any]:
         return {"error": f"This run's report is damaged ({type(problem).__name__})."}
     if not isinstance(value, dict):
         return {"error": "This run's report is damaged (not an object)."}
-    return value if value.get("schema") == SCHEMA else {"error": _other_schema(value)}
+    return value if value.get("schema") in READABLE_SCHEMAS else {"error": _other_schema(value)}
 
 
 def _inflate(raw: bytes) -> bytes:
@@ -55,7 +55,7 @@ def _other_schema(value: dict[str, Any]) -> str:
     writer = f"feedwatch {wrote[:40]}" if isinstance(wrote, str) and wrote else "another feedwatch"
     shown = schema if isinstance(schema, int) else "unknown"
     return (
-        f"This report was written by {writer} (schema {shown}); this tab reads schema {SCHEMA}. "
+        f"This report was written by {writer} (schema {shown}); this tab reads schemas 1 to {SCHEMA}. "
         "Install the same version where TensorBoard runs."
     )
 

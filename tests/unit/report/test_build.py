@@ -9,7 +9,7 @@ from feedwatch.model.pipeline import LoaderFacts, PipelineFacts, Stage, WorkerTi
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
 from feedwatch.report.build import OwnCost
 from tests.fakes.reports import report
-from tests.fakes.values import facts
+from tests.fakes.values import facts, run_facts
 
 MS = 1_000_000
 
@@ -86,3 +86,22 @@ def test_notes_are_said_once_and_an_unread_pipeline_is_among_them():
     unread = replace(facts().pipeline, unknown_because="a generator")
     notes = report(known=facts(pipeline=unread, notes=("no GPU", "no GPU"))).self_cost.notes
     assert notes == ("no GPU", "the input pipeline was not read: a generator")
+
+
+def test_a_run_that_waits_and_gets_no_change_says_why_nothing_was_compared():
+    waiting = report(known=facts(pipeline=PipelineFacts("tf.data")), wall_ms=10, wait_ms=8, compute_ms=1)
+    assert waiting.verdict.bound.value == "input"
+    assert not waiting.findings
+    assert "no change could be compared: the number of CPUs is not known" in waiting.model.note
+    assert waiting.model.error is None
+
+
+def test_a_run_that_does_not_wait_owes_no_explanation():
+    assert report(wall_ms=10, wait_ms=0.1, compute_ms=9).model.note is None
+
+
+@pytest.mark.parametrize(("backend", "clock"), [("torch", "device"), ("jax", "host")])
+def test_a_clock_on_the_device_is_named_only_where_there_is_one(backend, clock):
+    """JAX tells when a result is there, and the host's clock tells when that was."""
+    made = report(known=facts(run=run_facts(backend=backend)), starved_ns=MS)
+    assert made.clock == clock

@@ -1,6 +1,7 @@
 """Before and after a change: differences, and noise that is none."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -57,10 +58,15 @@ def test_a_phase_that_one_run_did_not_measure_is_not_compared(slow):
     assert (row.call, row.after, row.change) == (Call.NOT_MEASURED, None, None)
 
 
-def test_seven_windows_are_too_few_to_tell(slow, faster):
-    short = with_wait(faster, faster.series.input_wait[:7])
-    assert row_of(slow, short, "input wait").call is Call.TOO_FEW
-    assert row_of(slow, with_wait(faster, faster.series.input_wait[:8]), "input wait").call is Call.SIGNIFICANT
+def test_four_windows_are_too_few_to_tell_and_the_row_says_how_many_it_takes(slow, faster):
+    row = row_of(slow, with_wait(faster, faster.series.input_wait[:4]), "input wait")
+    assert (row.call, row.windows, row.windows_needed) == (Call.TOO_FEW, 4, 5)
+    assert row_of(slow, with_wait(faster, [7.0, 7.5, 8, 7.2, 7.9]), "input wait").call is Call.SIGNIFICANT
+
+
+def test_points_of_warm_up_are_not_compared(slow):
+    warm = replace(slow, steps=replace(slow.steps, warmup=slow.series.step[2]))
+    assert row_of(warm, with_wait(warm, slow.series.input_wait[:7]), "input wait").windows == 4
 
 
 def test_runs_without_a_verdict_have_no_speedup(slow):
@@ -82,9 +88,15 @@ def test_noise_that_wanders_is_rarely_called_a_change(slow):
 
 
 def test_the_rank_test_agrees_with_known_values():
-    # the first as scipy.stats.mannwhitneyu(a, b, method="asymptotic") gives it
+    # The exact probabilities of complete separation are 2 of all ways to choose: textbook values.
+    assert mann_whitney_p(np.arange(5.0), np.arange(5.0) + 9) == pytest.approx(2 / 252)
+    assert mann_whitney_p(np.array([1.0, 2, 4]), np.array([3.0, 5, 6])) == pytest.approx(4 / 20)
     a, b = np.array([1.0, 2, 3, 4, 5, 6, 7, 8]), np.array([5.0, 6, 7, 8, 9, 10, 11, 12])
-    assert mann_whitney_p(a, b) == pytest.approx(0.013313002763816655)
+    # All 12,870 ways, counted one by one.
+    ranks = np.concatenate([[1, 2, 3, 4], np.repeat([5.5, 7.5, 9.5, 11.5], 2), [13, 14, 15, 16]])
+    sums = [sum(chosen) for chosen in combinations(ranks, 8)]
+    seen = abs(1 + 2 + 3 + 4 + 5.5 + 7.5 + 9.5 + 11.5 - 68)
+    assert mann_whitney_p(a, b) == pytest.approx(sum(abs(each - 68) >= seen for each in sums) / len(sums))
     assert mann_whitney_p(a, a) == 1.0
     assert mann_whitney_p(np.ones(9), np.ones(9)) == 1.0
     assert mann_whitney_p(a, a + 100) == mann_whitney_p(a + 100, a) < 0.001

@@ -57,4 +57,4 @@ def test_a_number_that_is_none_is_refused_instead_of_written():
 
 
 def test_no_report_at_all_is_still_a_page():
-    assert embedded(render_html([])) == {"reports": [], "rules": {}}
+    assert embedded(render_html([])) == {"reports": [], "rules": {}, "comparisons": []}

@@ -2,18 +2,32 @@ import json
 import math
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from feedwatch.errors import ReportError
-from feedwatch.report.json import MAX_TEXT, dumps, from_json, loads, report_file_name, to_json, write_report_file
+from feedwatch.model.account import PARTS
+from feedwatch.report.json import (
+    KEPT_REPORTS,
+    MAX_TEXT,
+    dumps,
+    from_json,
+    keep_earlier,
+    loads,
+    report_file_name,
+    to_json,
+    write_report_file,
+)
+from feedwatch.report.load import load_run
+from feedwatch.report.markdown import render_markdown
 from tests.fakes.reports import report
 
 SECTIONS = {
     "schema", "feedwatch", "status", "run", "clock", "steps", "verdict", "phases", "startup", "epoch_boundary",
-    "series", "pipeline", "transfers", "device", "host", "findings", "self",
+    "series", "pipeline", "transfers", "device", "host", "findings", "self", "account", "model",
 }  # fmt: skip
 
 
@@ -22,10 +36,10 @@ def test_a_report_survives_the_round_trip():
     assert loads(dumps(before)) == before
 
 
-def test_the_fields_are_those_of_schema_1():
+def test_the_fields_are_those_of_schema_2():
     data = to_json(report())
     assert set(data) >= SECTIONS
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     assert set(data["run"]) == {
         "framework", "version", "backend", "device", "rank", "world_size", "started", "updated",
     }  # fmt: skip
@@ -34,7 +48,9 @@ def test_the_fields_are_those_of_schema_1():
         "bound", "title", "detail", "stall_ratio", "step_ms", "samples_per_s", "ceiling_speedup", "headroom",
     }  # fmt: skip
     assert set(data["phases"]) == {"input_wait", "h2d", "compute", "other"}
-    assert set(data["phases"]["input_wait"]) == {"ms", "p95_ms", "share"}
+    assert set(data["phases"]["input_wait"]) == {"ms", "p95_ms", "share", "mean_ms"}
+    assert set(data["account"]) == {"batches", "epochs", "seconds", "batch_ms", "parts"}
+    assert set(data["account"]["parts"]) == set(PARTS)
     assert set(data["series"]) == {"step", "input_wait", "h2d", "compute", "other", "marks"}
     assert set(data["self"]) == {"overhead_ratio", "us_per_step", "profiler_windows", "dropped_windows", "notes"}
 
@@ -51,9 +67,28 @@ def test_nan_becomes_null():
     assert data["verdict"]["headroom"] is None
 
 
+def test_the_parts_of_the_account_add_up_in_the_file():
+    account = to_json(report())["account"]
+    parts = [part for part in account["parts"].values() if part is not None]
+    assert sum(part["ms"] for part in parts) == pytest.approx(account["batch_ms"])
+    assert sum(part["share"] for part in parts) == pytest.approx(1.0)
+
+
+def test_files_of_schema_1_are_still_read():
+    """Written by feedwatch 1: no account, no model, one finding without `alters`, and a gain of two together."""
+    text = (Path(__file__).parents[2] / "data" / "report_schema_1.json").read_text(encoding="utf-8")
+    read = loads(text)
+    assert read.schema == 1
+    assert (read.account, read.model) == (None, None)
+    assert read.phases["input_wait"].mean_ms is None
+    assert read.findings[0].alters == ()
+    assert loads(dumps(read)) == read
+    assert render_markdown(read).strip()
+
+
 def test_another_schema_is_refused_with_its_number():
-    with pytest.raises(ReportError, match="schema 2"):
-        from_json(to_json(report()) | {"schema": 2})
+    with pytest.raises(ReportError, match="schema 3"):
+        from_json(to_json(report()) | {"schema": 3})
 
 
 def test_unknown_fields_of_a_newer_writer_are_ignored():
@@ -133,7 +168,7 @@ def test_a_damaged_section_gives_a_report_or_a_report_error(section, damage):
         read = from_json(data)
     except ReportError:
         return
-    assert read.schema == 1
+    assert read.schema == 2
 
 
 def test_text_that_is_no_json_is_a_report_error():
@@ -146,7 +181,17 @@ def test_the_file_is_replaced_whole(tmp_path):
     for _ in range(3):
         write_report_file(tmp_path, report())
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
-    assert json.loads((tmp_path / "report.json").read_text())["schema"] == 1
+    assert json.loads((tmp_path / "report.json").read_text())["schema"] == 2
+
+
+def test_who_reads_the_old_report_reads_it_to_its_end(tmp_path):
+    write_report_file(tmp_path, report(rank=0))
+    before = (tmp_path / "report.json").read_bytes()
+    with (tmp_path / "report.json").open("rb") as reader:
+        start = reader.read(10)
+        write_report_file(tmp_path, report(wall_ms=20, wait_ms=9, compute_ms=5))
+        assert start + reader.read() == before
+    assert (tmp_path / "report.json").read_bytes() != before
 
 
 def test_a_link_planted_at_the_name_of_a_draft_is_not_written_through(tmp_path):
@@ -173,3 +218,31 @@ def test_every_rank_has_a_file_of_its_own():
     assert [report_file_name(rank) for rank in (0, 1, 12)] == [
         "report.json", "report.rank00001.json", "report.rank00012.json",
     ]  # fmt: skip
+
+
+def test_f82_the_report_of_an_earlier_run_is_kept(tmp_path):
+    keep_earlier(tmp_path, 0)  # nothing there
+    write_report_file(tmp_path, report())
+    first = (tmp_path / "report.json").read_bytes()
+    keep_earlier(tmp_path, 0)
+    (kept,) = tmp_path.iterdir()
+    assert kept.name.startswith("before-")
+    assert kept.name.endswith("-report.json")
+    assert kept.read_bytes() == first
+
+
+def test_of_earlier_runs_the_newest_are_kept(tmp_path):
+    for number in range(KEPT_REPORTS + 5):
+        (tmp_path / "report.json").write_text(str(number))
+        os.utime(tmp_path / "report.json", (number, number))
+        keep_earlier(tmp_path, 0)
+    assert sorted(int(file.read_text()) for file in tmp_path.iterdir()) == list(range(5, KEPT_REPORTS + 5))
+
+
+def test_kept_reports_are_not_taken_for_ranks(tmp_path):
+    for rank in range(2):
+        write_report_file(tmp_path, report(rank=rank, world_size=2))
+        keep_earlier(tmp_path, rank)
+        write_report_file(tmp_path, report(rank=rank, world_size=2))
+    assert load_run(tmp_path).ranks.count == 2
+    assert len(list(tmp_path.glob("report*.json"))) == 2

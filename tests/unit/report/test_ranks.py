@@ -1,12 +1,14 @@
 """Several ranks' reports as one."""
 
+from dataclasses import replace
+
 import pytest
 
 from feedwatch.errors import ReportError
 from feedwatch.model.report import Status
 from feedwatch.report.json import write_report_file
 from feedwatch.report.load import load_run
-from feedwatch.report.ranks import MAX_LINES, merge
+from feedwatch.report.ranks import MAX_LINES, beside, merge
 from tests.fakes.reports import report
 
 
@@ -68,3 +70,19 @@ def test_files_of_an_earlier_larger_world_are_left_out(tmp_path):
     for rank in range(2):
         write_report_file(tmp_path, report(rank=rank, world_size=2, started_s=5000.0))
     assert load_run(tmp_path).ranks.count == 2
+
+
+def test_beside_a_rank_that_has_just_ended_the_others_count_by_what_they_wrote_last():
+    own, slow = rank(0, 2), rank(1, 2, wait_ms=8.0, status=Status.RUNNING)
+    seen = beside(own, [slow])
+    assert seen.status is Status.FINISHED
+    assert seen.ranks.slowest.rank == 1
+
+
+def test_a_report_of_far_fewer_steps_is_in_the_table_and_does_not_speak_for_the_run():
+    own, slow = rank(0, 2), rank(1, 2, wait_ms=8.0, status=Status.RUNNING)
+    old = replace(slow, steps=replace(slow.steps, measured=own.steps.measured // 3))
+    seen = beside(own, [old])
+    assert (seen.run.rank, seen.status, seen.verdict) == (0, Status.FINISHED, own.verdict)
+    assert seen.ranks.slowest.rank == 1
+    assert beside(own, []) is own

@@ -1,7 +1,7 @@
+import contextlib
 import resource
 import signal
 
-import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -70,28 +70,30 @@ def test_a_broken_tail_hides_only_what_stands_behind_it(tmp_path):
     assert len(records_of(file)) == 4
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small_files():
-    """A file size limit is a full disk that can be switched off again."""
+    """A file size limit is a full disk. Only around the writes: it holds for the file that pytest prints into, too."""
     old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, old_limit[1]))
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
-    resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
-    signal.signal(signal.SIGXFSZ, old_handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
+        signal.signal(signal.SIGXFSZ, old_handler)
 
 
-def test_a_full_disk_leaves_whole_records_and_writing_goes_on_when_there_is_room(tmp_path, small_files):
+def test_a_full_disk_leaves_whole_records_and_writing_goes_on_when_there_is_room(tmp_path):
     file = EventFile(tmp_path)
     summary = Summary(value=[Summary.Value(tag="t" * 200, simple_value=1.0)])
     failures = 0
-    for step in range(20):
-        try:
-            file.write(step, summary, 1.0)
-        except OSError:
-            failures += 1
+    with small_files():
+        for step in range(20):
+            try:
+                file.write(step, summary, 1.0)
+            except OSError:
+                failures += 1
     assert failures > 5
-    small_files()
     file.write(99, summary, 1.0)
     file.close()
     records = records_of(file.path)
@@ -99,3 +101,15 @@ def test_a_full_disk_leaves_whole_records_and_writing_goes_on_when_there_is_room
     reader = EventAccumulator(str(tmp_path))
     reader.Reload()
     assert [event.step for event in reader.Scalars("t" * 200)][-1] == 99
+
+
+def test_a_full_disk_leaves_no_torn_record_also_where_nothing_more_is_written(tmp_path):
+    file = EventFile(tmp_path)
+    with small_files():
+        for step in range(20):
+            with contextlib.suppress(OSError):
+                file.write(step, Summary(value=[Summary.Value(tag="t" * 200, simple_value=1.0)]), 1.0)
+        file.close()
+    framed_bytes = [16 + len(record) for record in records_of(file.path)]
+    assert len(framed_bytes) > 2
+    assert sum(framed_bytes) == file.path.stat().st_size

@@ -10,7 +10,7 @@ from feedwatch import words
 from feedwatch.advise.registry import RULES
 from feedwatch.tab.plugin import FeedwatchPlugin
 
-ROUTES = ("/index.js", "/style.css", "/summary", "/report", "/rule")
+ROUTES = ("/index.js", "/style.css", "/summary", "/report", "/rule", "/compare")
 
 
 @pytest.fixture

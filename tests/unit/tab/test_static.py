@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from feedwatch.cli.report import MISSED_REPORTS
+from feedwatch.digest import REPORT_SECONDS, STEADY_SECONDS
 from feedwatch.report.html import SCRIPTS, STYLE, script, source, style_sheet
 
 SOURCES = {name: source(name) for name in SCRIPTS}
@@ -79,7 +81,7 @@ TEXT_PAIRS = [
     ("ok", "add-bg"),
     ("bad", "del-bg"),
 ]
-DRAWN_PAIRS = [(phase, "card") for phase in ("input_wait", "h2d", "compute", "other", "accent")]
+DRAWN_PAIRS = [(phase, "card") for phase in ("input_wait", "h2d", "compute", "other", "load", "aside", "accent")]
 
 
 def palette(theme: str) -> dict[str, str]:
@@ -124,4 +126,9 @@ def test_drawings_reach_three_to_one(theme, ink, paper):
 def test_every_colour_of_the_page_comes_from_the_palette():
     rules = style_sheet().split("* { box-sizing", 1)[1]
     stray = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", rules)) - {"#0003", "#feedwatch"}
-    assert stray <= {"#6cc893", "#fee"}  # the green dot on dark; "#fee" is the beginning of an id
+    assert stray <= {"#fee"}  # the beginning of an id
+
+
+def test_f93_the_tab_calls_a_run_silent_when_the_command_line_does():
+    seconds = f"SILENT_SECONDS = {MISSED_REPORTS * REPORT_SECONDS:.0f}, STEADY_SECONDS = {STEADY_SECONDS:.0f}"
+    assert seconds in SOURCES["status.js"]

@@ -1,21 +1,16 @@
 // What to change: numbered cards, the largest gain first.
 import {breakable, h, list, num, part, text} from './dom.js';
+import {copyButton} from './clipboard.js';
 import {difference} from './difference.js';
 import {gainRange, number} from './words.js';
 import {inline, markdown} from './markdown.js';
 import {heldUpBy} from './ranks.js';
 
 export function adviceSection(report, source) {
-  const findings = list(report.findings).map(part);
+  const findings = list(report.findings).map(part).filter((finding) => text(finding.title) && text(finding.code));
   return h('section', {class: 'advice', 'aria-labelledby': 'h-advice'},
-    h('div', {class: 'advice-head'}, h('h2', {id: 'h-advice'}, 'What to change'), combined(report)),
+    h('div', {class: 'advice-head'}, h('h2', {id: 'h-advice'}, 'What to change')),
     findings.length ? findings.map((finding, i) => findingCard(finding, i + 1, source)) : nothing(report));
-}
-
-function combined(report) {
-  const range = gainRange(part(report.combined_gain));
-  return range ? h('p', {class: 'note', title: text(report.combined_gain.because)}, 'the first two together: ',
-    h('b', {class: 'good'}, range), ' ' + text(report.combined_gain.basis)) : null;
 }
 
 function nothing(report) {
@@ -25,8 +20,10 @@ function nothing(report) {
     return h('div', {class: 'card calm'}, h('p', {class: 'big'}, 'Nothing.'),
       h('p', {}, 'The input keeps up with the model. Time spent on the pipeline would not make this run faster.'));
   }
-  const words = bound === 'unknown' || !bound ? 'There is no advice before there is a verdict.' : 'No rule knows a change that would help here.';
-  return h('div', {class: 'card calm'}, h('p', {}, words));
+  // The console says the same (report/silence.py). A model that does not explain the run has compared no change to the input.
+  const model = part(report.model), note = text(model.note), compared = bound !== 'input' || !report.model || model.explains === true;
+  const words = bound === 'unknown' || !bound ? 'There is no advice before there is a verdict.' : compared ? 'No change that feedwatch knows gains 5 % or more here.' : null;
+  return h('div', {class: 'card calm'}, words ? h('p', {}, words) : null, note ? h('p', {class: 'note'}, `${note[0].toUpperCase()}${note.slice(1)}.`) : null);
 }
 
 function findingCard(finding, place, source) {
@@ -35,8 +32,19 @@ function findingCard(finding, place, source) {
     h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(place)), h('h3', {id}, breakable(text(finding.title).replaceAll('`', ''))), gain(finding)),
     h('p', {class: 'why'}, inline(text(finding.why))),
     snippet(part(finding.fix)),
+    altered(finding),
     text(part(finding.gain).because) ? h('p', {class: 'because'}, inline(text(finding.gain.because))) : null,
     rule(finding, source));
+}
+
+const ALTERED = {
+  order: 'the order of the data', randomness: 'which random numbers are drawn', precision: 'how numbers are rounded',
+  updates: 'the updates of the weights', code: 'your own code: fit the sketch to it',
+};
+
+function altered(finding) {
+  const words = list(finding.alters).map((what) => ALTERED[text(what)]).filter(Boolean);
+  return words.length ? h('p', {class: 'note'}, `Besides the speed it changes ${words.join(', ')}.`) : null;
 }
 
 function gain(finding) {
@@ -51,35 +59,6 @@ function snippet(fix) {
   const lines = difference(text(fix.before), after).map(({mark, line}) => h('span', {class: 'line', 'data-mark': mark}, line + '\n'));
   return h('div', {class: 'snippet'}, h('div', {class: 'strip'}, h('span', {}, text(fix.before) ? 'Change' : 'Use'), copyButton(after)),
     h('pre', {tabindex: '0', 'aria-label': 'Change in the code'}, h('code', {}, lines)));
-}
-
-export function copyButton(words) {
-  const button = h('button', {type: 'button', class: 'copy', 'aria-live': 'polite', onclick: async () => {
-    button.textContent = (await copied(words)) ? 'Copied' : 'Select it by hand';
-    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
-  }}, 'Copy');
-  return button;
-}
-
-async function copied(words) {
-  try {
-    await navigator.clipboard.writeText(words);
-    return true;
-  } catch {
-    return copiedByHand(words); // TensorBoard on plain http: the clipboard is closed there
-  }
-}
-
-function copiedByHand(words) {
-  const area = h('textarea', {class: 'off-screen', 'aria-hidden': 'true'});
-  const focused = document.activeElement;
-  area.value = words;
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand('copy');
-  area.remove();
-  focused?.focus();
-  return done;
 }
 
 // The rule's own page opens in place; it comes from the plugin, not from the internet.

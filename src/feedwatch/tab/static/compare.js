@@ -1,94 +1,97 @@
-// Two or more runs beside each other, with the change of every phase against one of them.
-import {h, num, shortName, text} from './dom.js';
-import {change, ms, number, percent, PHASES, points, times} from './words.js';
+// Two or more runs beside each other, with the change of every phase against one of them. Noise is grey.
+import {h, list, num, part, shortName, text} from './dom.js';
+import {commonEnd, withoutEnd} from './names.js';
+import {overlayCard} from './overlay.js';
+import {levelMark} from './patterns.js';
+import {change, count, ms, number, percent, PHASES, points, times} from './words.js';
 
 const TABLE_LETTERS = 40;
-const SAME = 0.03; // changes below 3 % are not worth a colour
 
-export function compareSection(rows, baselineName, choose) {
+/** pairs: run → what report/compare.py says about it against the baseline; entries: run → report */
+export function compareSection(rows, baselineName, choose, {pairs, reports}) {
   const baseline = rows.find((row) => row.run === baselineName) || rows[0];
   const ordered = [baseline, ...rows.filter((row) => row !== baseline)];
-  const best = fastest(ordered);
+  const end = commonEnd(ordered.map((row) => text(row.run))), name = (row) => withoutEnd(text(row.run), end) || '.';
+  const best = fastest(ordered, pairs);
+  const lines = ordered.map((row) => ({name: name(row), report: part(reports[row.run])}));
   return h('div', {class: 'compare'},
-    h('header', {class: 'compare-head'}, h('h1', {}, headline(baseline, best)), best ? h('p', {class: 'detail'}, mainChange(baseline, best.row)) : null),
-    h('section', {class: 'card', 'aria-label': 'Runs side by side'},
-      h('div', {class: 'card-head'}, h('h2', {}, 'One step of each run'), baselinePicker(ordered, baseline, choose)),
-      key(), bars(ordered), table(ordered)));
+    h('header', {class: 'compare-head'}, h('h1', {}, headline(name(baseline), best, name)), best ? h('p', {class: 'detail'}, mainChange(part(pairs[best.row.run]))) : null),
+    h('section', {class: 'card', 'aria-labelledby': 'h-compare'},
+      h('div', {class: 'card-head'}, h('h2', {id: 'h-compare'}, 'One step of each run, on average'), baselinePicker(ordered, baseline, choose, name)),
+      phaseKey(), bars(ordered, reports, name), table(ordered, pairs, name)),
+    overlayCard(lines));
 }
 
-const pace = (row) => (num(row.samples_per_s) > 0 ? row.samples_per_s : null);
-
-// Samples per second where both runs know it: a larger batch makes a longer step that is not slower.
-export function speedUp(before, after) {
-  if (pace(before) && pace(after)) return pace(after) / pace(before);
-  return num(before.step_ms) > 0 && num(after.step_ms) > 0 ? before.step_ms / after.step_ms : null;
-}
+const pairRows = (pair) => list(part(pair).rows).map(part);
+const stepRow = (pair) => pairRows(pair).find((row) => row.name === 'step') || {};
 
 // The headline is about the fastest of the other runs.
-function fastest([before, ...others]) {
-  const known = others.map((row) => ({row, factor: speedUp(before, row)})).filter(({factor}) => factor !== null);
+function fastest([, ...others], pairs) {
+  const known = others.map((row) => ({row, factor: num(part(pairs[row.run]).speedup), step: stepRow(pairs[row.run])})).filter(({factor}) => factor !== null);
   return known.length ? known.reduce((best, each) => (each.factor > best.factor ? each : best)) : null;
 }
 
-function headline(before, best) {
+function headline(before, best, name) {
   if (!best) return 'These runs cannot be compared yet';
-  if (Math.abs(best.factor - 1) < SAME) return `${name(best.row)} is as fast as ${name(before)}`;
-  if (best.factor < 1) return `${name(best.row)} is slower than ${name(before)}: ${times(best.factor)} its speed`;
-  return `${name(best.row)} is ${times(best.factor)} as fast as ${name(before)}`;
+  const after = name(best.row);
+  if (best.step.call === 'within noise') return `${after} is as fast as ${before}: the difference is within noise`;
+  const words = best.factor < 1 ? `${after} is slower than ${before}: ${times(best.factor)} its speed` : `${after} is ${times(best.factor)} as fast as ${before}`;
+  return best.step.call === 'significant' ? words : `${words}, by too few windows to be sure (${number(best.step.windows)} of ${number(best.step.windows_needed)})`;
 }
 
-function mainChange(before, after) {
-  const changes = PHASES.map((phase) => ({phase, from: num(before.phases?.[phase.key]), to: num(after.phases?.[phase.key])}))
-    .filter(({from, to}) => from !== null && to !== null);
-  if (!changes.length) return 'No phase was measured in both.';
-  const {phase, from, to} = changes.reduce((most, each) => (Math.abs(each.to - each.from) > Math.abs(most.to - most.from) ? each : most));
-  return from === to ? 'No phase changed.' : `${phase.name} ${to < from ? 'fell' : 'rose'} from ${ms(from)} to ${ms(to)} per step.`;
+function mainChange(pair) {
+  const phases = pairRows(pair).filter((row) => PHASES.some((phase) => phase.name.toLowerCase() === row.name) && num(row.before) !== null && num(row.after) !== null);
+  if (!phases.length) return 'No phase was measured in both.';
+  const most = phases.reduce((a, b) => (Math.abs(b.after - b.before) > Math.abs(a.after - a.before) ? b : a));
+  const title = text(most.name)[0].toUpperCase() + text(most.name).slice(1);
+  return most.before === most.after ? 'No phase changed.' : `${title} ${most.after < most.before ? 'fell' : 'rose'} from ${ms(most.before)} to ${ms(most.after)} per step.`;
 }
 
-const name = (row) => text(row.run) || '.';
-
-function baselinePicker(rows, baseline, choose) {
+function baselinePicker(rows, baseline, choose, name) {
   return h('label', {class: 'note'}, 'compared with ',
     h('select', {'data-key': 'baseline', onchange: (event) => choose(event.target.value)},
       rows.map((row) => h('option', {value: row.run, selected: row === baseline}, shortName(name(row), TABLE_LETTERS)))));
 }
 
-const key = () => h('p', {class: 'key'}, PHASES.map((phase) => [h('span', {class: 'swatch p-' + phase.key}), phase.name]));
+const phaseKey = () => h('p', {class: 'key'}, PHASES.map((phase) => h('span', {}, h('span', {class: 'swatch p-' + phase.key}), phase.name)));
 
-function bars(rows) {
-  const total = (row) => PHASES.reduce((sum, phase) => sum + (num(row.phases?.[phase.key]) || 0), 0);
+const meanOf = (report, phase) => { const figures = part(part(part(report).phases)[phase.key]); return num(figures.mean_ms) ?? num(figures.ms); };
+
+function bars(rows, reports, name) {
+  const values = (row) => PHASES.map((phase) => meanOf(reports[row.run], phase) || 0), total = (row) => values(row).reduce((a, b) => a + b, 0);
   const longest = Math.max(...rows.map(total), 1e-9);
   return h('ul', {class: 'rows'}, rows.map((row) => h('li', {class: 'row run-bar'},
-    h('span', {class: 'who', title: name(row)}, h('span', {class: 'dot l-' + row.level}), shortName(name(row), TABLE_LETTERS)),
-    h('span', {class: 'bar', 'aria-hidden': 'true'}, PHASES.map((phase) => h('span', {class: 'fill p-' + phase.key,
-      style: {width: (((num(row.phases?.[phase.key]) || 0) / longest) * 100).toFixed(2) + '%'}}))),
-    h('span', {class: 'n'}, ms(row.step_ms)))));
+    h('span', {class: 'who', title: row.run}, levelMark(row.level), shortName(name(row), TABLE_LETTERS)),
+    h('span', {class: 'bar', 'aria-hidden': 'true'}, values(row).map((value, i) => h('span', {class: 'fill p-' + PHASES[i].key,
+      style: {width: ((value / longest) * 100).toFixed(2) + '%'}}))),
+    h('span', {class: 'n'}, total(row) ? ms(total(row)) : ms(null)))));
 }
 
 const COLUMNS = [
-  {title: 'Step', of: (row) => row.step_ms, show: ms, lower: true},
-  {title: 'Samples/s', of: (row) => row.samples_per_s, show: number, lower: false},
-  {title: 'Waiting', of: (row) => row.stall_ratio, show: percent, lower: true, points: true},
-  ...PHASES.map((phase) => ({title: phase.name, of: (row) => row.phases?.[phase.key], show: ms, lower: true})),
+  {title: 'Step', row: 'step', of: (row) => row.step_ms, show: ms, lower: true},
+  {title: 'Samples/s', row: 'samples per second', of: (row) => row.samples_per_s, show: number, lower: false},
+  {title: 'Waiting', row: 'stall ratio', of: (row) => row.stall_ratio, show: percent, lower: true, points: true},
+  ...PHASES.map((phase) => ({title: phase.name, row: phase.name.toLowerCase(), of: (row) => row.phases?.[phase.key], show: ms, lower: true})),
 ];
 
-function table(rows) {
+function table(rows, pairs, name) {
   return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Figures of each run'}, h('table', {class: 'figures-table'},
     h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'Run'), COLUMNS.map((column) => h('th', {scope: 'col'}, column.title)))),
-    h('tbody', {}, rows.map((row, i) => h('tr', {}, h('th', {scope: 'row', title: name(row)}, shortName(name(row), TABLE_LETTERS)),
-      COLUMNS.map((column) => cell(column, row, i ? rows[0] : null)))))));
+    h('tbody', {}, rows.map((row, i) => h('tr', {}, h('th', {scope: 'row', title: row.run}, shortName(name(row), TABLE_LETTERS)),
+      COLUMNS.map((column) => cell(column, row, i ? pairRows(pairs[row.run]) : pairRows(Object.values(pairs)[0]), i > 0)))))));
 }
 
-function cell(column, row, baseline) {
-  const value = num(column.of(row));
-  const moved = baseline && value !== null ? changeOf(column, num(column.of(baseline)), value) : null;
-  return h('td', {class: value === null ? 'quiet' : ''}, column.show(value),
-    moved ? h('span', {class: 'change ' + moved.kind}, moved.words) : null);
+// The same numbers as `feedwatch compare` prints: of the run itself, or as the "before" of any pair.
+function cell(column, row, compared, moved) {
+  const pair = compared.find((each) => each.name === column.row) || {}, value = num(moved ? pair.after : pair.before) ?? num(column.of(row));
+  return h('td', {class: value === null ? 'quiet' : ''}, column.show(value), moved ? verdictOf(column, pair) : null);
 }
 
-function changeOf(column, from, to) {
-  if (from === null || (!column.points && from === 0)) return null;
-  const difference = column.points ? to - from : to / from - 1;
-  if (Math.abs(difference) < SAME) return {kind: '', words: 'same'};
-  return {kind: difference < 0 === column.lower ? 'better' : 'worse', words: column.points ? points(difference) : change(difference)};
+function verdictOf(column, pair) {
+  const difference = num(pair.change);
+  if (difference === null) return null;
+  const words = column.points ? points(difference) : change(difference);
+  if (pair.call === 'significant') return h('span', {class: 'change ' + (difference < 0 === column.lower ? 'better' : 'worse')}, (difference < 0 ? '▼ ' : '▲ ') + words);
+  const why = pair.call === 'within noise' ? 'noise' : `too few windows: ${number(pair.windows)} of ${number(pair.windows_needed)}`;
+  return h('span', {class: 'change', title: pair.call === 'within noise' ? 'No difference above the noise of the two runs' : `A decision takes ${count(num(pair.windows_needed) ?? 0, 'window')} of each run`}, `${words}, ${why}`);
 }

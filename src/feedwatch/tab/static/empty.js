@@ -1,6 +1,6 @@
 // The page without data says exactly what to do.
 import {h} from './dom.js';
-import {copyButton} from './advice.js';
+import {copyButton} from './clipboard.js';
 
 const LIGHTNING = 'from feedwatch.lightning import FeedWatch\n\ntrainer = Trainer(callbacks=[FeedWatch()])';
 const KERAS = 'from feedwatch.keras import FeedWatch\n\nmodel.fit(data, callbacks=[FeedWatch("runs/a")])';

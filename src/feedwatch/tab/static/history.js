@@ -1,115 +1,82 @@
-// The card "Where a step goes": chart, switch between ms and %, values under the pointer or the arrow keys.
-import {card, h, list, num, part, text} from './dom.js';
-import {drawChart, scales} from './chart.js';
-import {ms, NOT_MEASURED, number, percent, PHASES} from './words.js';
+// The card "Where a step goes": the course of the run by phase, and the figures behind it.
+import {card, h, num, part} from './dom.js';
+import {areas, cutSpikes, epochBars, epochMarks, frameOf, scalesOf} from './chart.js';
+import {saveButtons} from './export.js';
+import {patterns} from './patterns.js';
+import {Plot, switchOf, tipRow} from './plot.js';
+import {byEpoch, courseOf, courseRows, meanStep, stepTotals} from './series.js';
+import {count, ms, NOT_MEASURED, number, PARTS, percent, PHASES} from './words.js';
 
-const view = {percent: false};
+const view = {run: null, percent: false, epochs: false, zoom: null};
 
-export function historyCard(report) {
-  const series = part(report.series);
-  const steps = list(series.step).filter((step) => num(step) !== null);
-  if (steps.length < 2) {
-    return card('Where a step goes', null, h('p', {class: 'quiet'}, 'The chart begins with the second measurement window.'));
+/** picked(step): the reader wants to see single steps from there */
+export function historyCard(report, run, picked) {
+  const course = courseOf(report);
+  if (course.steps.length < 2) {
+    return card('Where a step goes', null, h('p', {class: 'quiet'}, 'The chart begins with the second measurement window.'), legend(report));
   }
-  const layers = PHASES.map((phase) => ({...phase, values: list(series[phase.key])}))
-    .filter((layer) => layer.values.some((value) => num(value) !== null));
-  const marks = list(series.marks).map(part).filter((mark) => num(mark.step) !== null)
-    .map((mark) => ({step: mark.step, label: text(mark.label).slice(0, 24)}));
-  const plot = new Plot(steps, layers, marks);
-  const box = card('Where a step goes', null, plot.element, legend(report));
-  box.querySelector('.card-head').append(unitSwitch(() => plot.draw()));
+  if (view.run !== run) Object.assign(view, {run, zoom: null});
+  const epochs = byEpoch(course), shown = () => (view.epochs ? epochs : course);
+  const whole = [course.steps[0], course.steps[course.steps.length - 1]];
+  const extent = h('p', {class: 'note extent', 'aria-live': 'polite'});
+  const back = h('button', {type: 'button', class: 'small', hidden: true, onclick: () => plot.zoom(whole)}, 'Whole run');
+  const told = (range) => {
+    view.zoom = range;
+    back.hidden = !range;
+    const [from, to] = range || whole, mean = meanStep(course, range);
+    extent.textContent = `${range ? 'Shown: steps' : 'Steps'} ${number(from)} to ${number(to)}, on average ${ms(mean.total)} per step over ${count(mean.points, 'point')}${from <= whole[0] ? ', its start included' : ''}. Draw over a stretch to zoom.`;
+  };
+  const plot = new Plot({
+    label: 'Step time by phase', steps: () => shown().steps, picked, zoomed: told,
+    draw: (width, range) => drawCourse(width, range, shown()),
+    readout: (i) => readoutOf(shown(), i), spoken: (i) => shown().layers.map((layer) => `${layer.name} ${ms(layer.values[i])}`).join(', '),
+  }, whole);
+  if (view.zoom) plot.range = view.zoom;
+  told(view.zoom);
+  const box = card('Where a step goes', null, plot.element, extent, legend(report));
+  // `append` would print a null.
+  box.querySelector('.card-head').append(back,
+    ...(epochs.steps.length > 1 ? [switchOf('Points of the chart', [[false, 'Windows', 'Points of some seconds each'], [true, 'Epochs', 'One bar for each epoch']],
+      view.epochs, (wanted) => { view.epochs = wanted; plot.at = -1; plot.draw(); })] : []),
+    switchOf('Unit of the chart', [[false, 'ms', 'Milliseconds per step'], [true, '%', 'Share of each step']], view.percent, (wanted) => { view.percent = wanted; plot.draw(); }),
+    saveButtons('the chart of step times', 'feedwatch-steps', () => plot.drawing, () => courseRows(shown())));
   return box;
 }
 
-function unitSwitch(redraw) {
-  const choose = (wanted) => {
-    view.percent = wanted;
-    buttons.forEach((button) => button.setAttribute('aria-pressed', String((button.textContent === '%') === wanted)));
-    redraw();
-  };
-  const buttons = ['ms', '%'].map((label) => h('button', {
-    type: 'button', 'aria-pressed': String((label === '%') === view.percent), onclick: () => choose(label === '%'),
-    title: label === '%' ? 'Share of each step' : 'Milliseconds per step'}, label));
-  return h('div', {class: 'switch', role: 'group', 'aria-label': 'Unit of the chart'}, buttons);
+function drawCourse(width, range, course) {
+  const totals = stepTotals(course), inView = totals.filter((_, i) => course.steps[i] >= range[0] && course.steps[i] <= range[1]);
+  const scale = scalesOf(width, range, inView.length ? inView : totals, view.percent);
+  const {defs, fill} = patterns();
+  const inside = course.labels ? epochBars(scale, course, totals, fill) : areas(scale, course, totals, fill);
+  return {scale, drawing: frameOf(scale, defs, inside, [epochMarks(scale, course.marks), cutSpikes(scale, course.steps, totals)])};
 }
 
+function readoutOf(course, i) {
+  const total = stepTotals(course)[i];
+  const rows = [...course.layers].reverse().map((layer) => {
+    const value = num(layer.values[i]);
+    return tipRow(h('span', {class: 'swatch p-' + layer.key}), layer.name, ms(value), value === null || !total ? '' : percent(value / total));
+  });
+  const title = course.labels ? `${course.labels[i]}, ${count(course.weights[i], 'step')}` : 'Around step ' + number(course.steps[i]);
+  return [h('div', {class: 'tip-title'}, title), ...rows, tipRow(h('span', {class: 'swatch'}), 'Step', ms(total), '', 'sum')];
+}
+
+// The means are those of the bar on top: they add up. Medians and p95 do not, and stand apart.
 function legend(report) {
-  const phases = part(report.phases);
+  const phases = part(report.phases), account = part(report.account), parts = part(account.parts);
+  const known = Object.keys(parts).length > 0;
+  const rows = PARTS.map((phase) => ({...phase, mean: known ? num(part(parts[phase.key]).ms) : num(part(phases[phase.key]).mean_ms) ?? num(part(phases[phase.key]).ms),
+    share: num(part(known ? parts[phase.key] : phases[phase.key]).share), ...figuresOf(phases[phase.key])}))
+    .filter((row) => !row.aside || row.mean > 0);
+  const total = known ? num(account.batch_ms) : null;
   return h('table', {class: 'legend'},
-    h('thead', {}, h('tr', {}, ['Phase', 'Median', 'p95', 'Share'].map((name) => h('th', {scope: 'col'}, name)))),
-    h('tbody', {}, PHASES.map((phase) => {
-      const figures = part(phases[phase.key]);
-      const known = num(figures.ms) !== null;
-      return h('tr', {title: phase.hint},
-        h('th', {scope: 'row'}, h('span', {class: 'swatch p-' + phase.key}), phase.name),
-        known ? [ms(figures.ms), ms(figures.p95_ms), percent(figures.share)].map((value) => h('td', {}, value))
-          : h('td', {colspan: '3', class: 'quiet'}, NOT_MEASURED));
-    })));
+    h('caption', {class: 'note'}, known ? 'Means of the whole run per batch add up; medians and p95 are those of its usual steps.' : 'Of the measured steps.'),
+    h('thead', {}, h('tr', {}, ['Phase', known ? 'Mean' : 'Per step', 'Share', 'Median', 'p95'].map((name) => h('th', {scope: 'col'}, name)))),
+    h('tbody', {}, rows.map((row) => h('tr', {title: row.hint},
+      h('th', {scope: 'row'}, h('span', {class: 'swatch p-' + row.key}), row.name),
+      row.mean === null ? h('td', {colspan: '4', class: 'quiet'}, NOT_MEASURED)
+        : [ms(row.mean), percent(row.share), row.aside ? '' : ms(row.median), row.aside ? '' : ms(row.p95)].map((value) => h('td', {}, value)))),
+    total === null ? null : h('tr', {class: 'sum'}, h('th', {scope: 'row'}, 'Together'), h('td', {}, ms(total)), h('td', {}, percent(1)), h('td', {}), h('td', {}))));
 }
 
-class Plot {
-  constructor(steps, layers, marks) {
-    Object.assign(this, {steps, layers, marks, at: -1});
-    this.canvas = h('div', {class: 'canvas'});
-    this.tip = h('div', {class: 'tip', hidden: true});
-    this.element = h('div', {
-      class: 'plot', tabindex: '0', role: 'slider', 'aria-label': 'Step time by phase; arrow keys move through the run',
-      'aria-valuemin': String(steps[0]), 'aria-valuemax': String(steps[steps.length - 1]),
-      onpointermove: (event) => this.point(event), onpointerleave: () => this.show(-1), onblur: () => this.show(-1),
-      onkeydown: (event) => this.key(event)}, this.canvas, this.tip);
-    this.speak(steps.length - 1);
-    new ResizeObserver(() => this.draw()).observe(this.element);
-  }
-
-  draw() {
-    const width = Math.max(300, this.element.clientWidth);
-    this.scale = scales(width, this.steps, this.layers, view.percent);
-    this.canvas.replaceChildren(drawChart(this.scale, this.steps, this.layers, this.marks));
-    if (this.at >= 0) this.show(this.at);
-  }
-
-  point(event) {
-    if (this.scale) this.show(this.scale.nearest(event.clientX - this.element.getBoundingClientRect().left));
-  }
-
-  key(event) {
-    const last = this.steps.length - 1, from = this.at < 0 ? last : this.at;
-    const goal = {ArrowLeft: from - 1, ArrowRight: from + 1, PageUp: from + 20, PageDown: from - 20, Home: 0, End: last}[event.key];
-    if (event.key === 'Escape') this.show(-1);
-    if (goal === undefined) return;
-    event.preventDefault();
-    this.show(Math.max(0, Math.min(last, goal)));
-    this.speak(this.at);
-  }
-
-  show(i) {
-    this.at = i;
-    this.tip.hidden = i < 0;
-    const cursor = this.canvas.querySelector('.cursor');
-    if (cursor) cursor.setAttribute('visibility', i < 0 ? 'hidden' : 'visible');
-    if (i < 0 || !this.scale) return;
-    const x = this.scale.x(this.steps[i]);
-    cursor.setAttribute('transform', `translate(${x} 0)`);
-    this.tip.replaceChildren(...this.readout(i));
-    const left = x < this.scale.width / 2 ? x + 14 : x - this.tip.offsetWidth - 14;
-    this.tip.style.left = Math.max(0, left) + 'px';
-  }
-
-  readout(i) {
-    const total = this.scale.totals[i];
-    const row = (swatch, name, value, share, kind) => h('div', {class: 'tip-row ' + (kind || '')},
-      swatch, h('span', {}, name), h('span', {class: 'n'}, value), h('span', {class: 'n'}, share));
-    const rows = [...this.layers].reverse().map((layer) => {
-      const value = num(layer.values[i]);
-      return row(h('span', {class: 'swatch p-' + layer.key}), layer.name, ms(value), value === null || !total ? '' : percent(value / total));
-    });
-    return [h('div', {class: 'tip-title'}, 'Around step ' + number(this.steps[i])), ...rows,
-      row(h('span', {class: 'swatch'}), 'Step', ms(total), '', 'sum')];
-  }
-
-  speak(i) {
-    const values = this.layers.map((layer) => `${layer.name} ${ms(layer.values[i])}`).join(', ');
-    this.element.setAttribute('aria-valuenow', String(this.steps[i]));
-    this.element.setAttribute('aria-valuetext', `step ${number(this.steps[i])}: ${values}`);
-  }
-}
+const figuresOf = (figures) => ({median: num(part(figures).ms), p95: num(part(figures).p95_ms)});

@@ -2,6 +2,7 @@
 
 const RUN_KEY = 'p.feedwatch.run';
 const COMPARE_KEY = 'p.feedwatch.compare';
+const BASELINE_KEY = 'p.feedwatch.baseline';
 
 function parentWindow() {
   try {
@@ -24,24 +25,37 @@ export function followTheme() {
   apply();
 }
 
+const ownerOfAddress = () => parentWindow() || window;
+const onOurTab = () => !parentWindow() || /^#feedwatch(&|$)/.test(parentWindow().location.hash);
+
+/** What the address asks for. A run of null: nothing is named. */
 export function linkedView() {
-  const params = new URLSearchParams((parentWindow() || window).location.hash.slice(1));
-  return {run: params.get(RUN_KEY), compare: params.getAll(COMPARE_KEY)};
+  const params = new URLSearchParams(ownerOfAddress().location.hash.slice(1));
+  return {run: params.get(RUN_KEY), compare: params.getAll(COMPARE_KEY), baseline: params.get(BASELINE_KEY)};
 }
 
-// The address names what is on the screen, so that it can be sent to a colleague. No history entry, no reload.
-export function linkTo(run, compare) {
-  const owner = parentWindow();
-  const params = new URLSearchParams();
+// The address names what is on the screen, so that it can be sent to a colleague. What the reader chose becomes a place
+// to come back to; what the page chose by itself does not.
+export function linkTo({run, compare, baseline}, chosen) {
+  const owner = ownerOfAddress(), params = new URLSearchParams();
+  if (!onOurTab()) return; // the user has gone to another tab
   if (compare.length) compare.forEach((name) => params.append(COMPARE_KEY, name));
   else params.set(RUN_KEY, run ?? '');
-  const tab = owner ? 'feedwatch&' : '';
-  if (owner && !/^#feedwatch(&|$)/.test(owner.location.hash)) return; // the user has gone to another tab
+  if (compare.length && baseline !== null) params.set(BASELINE_KEY, baseline);
+  const address = '#' + (parentWindow() ? 'feedwatch&' : '') + params;
+  if (address === owner.location.hash) return;
   try {
-    (owner || window).history.replaceState((owner || window).history.state, '', '#' + tab + params);
+    owner.history[chosen ? 'pushState' : 'replaceState'](owner.history.state, '', address);
   } catch {
     // a browser that refuses keeps the old address; the page is the same
   }
+}
+
+/** Back, forward, and an address that somebody edits. */
+export function onAddress(follow) {
+  const told = () => { if (onOurTab()) follow(linkedView()); };
+  ownerOfAddress().addEventListener('popstate', told);
+  ownerOfAddress().addEventListener('hashchange', told);
 }
 
 // TensorBoard tells its frames that it has reloaded, through a channel that it calls experimental.

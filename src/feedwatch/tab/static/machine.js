@@ -22,7 +22,7 @@ function kinds(byKind) {
   if (!rows.length) return null;
   return h('ul', {class: 'rows'}, rows.map(([kind, value]) => h('li', {class: 'row kind'},
     h('span', {class: 'who'}, KIND_WORDS[kind] || kind),
-    bar(value.mb / total, kind === 'pageable' ? 'p-h2d' : 'p-compute'),
+    bar(value.mb / total, 'p-h2d'),
     h('span', {class: 'n'}, percent(value.mb / total)),
     h('span', {class: 'remark'}, rate(value.gb_per_s)))));
 }

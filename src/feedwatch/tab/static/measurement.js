@@ -2,6 +2,7 @@
 import {card, h, list, num, part, text} from './dom.js';
 import {figure} from './machine.js';
 import {inline} from './markdown.js';
+import {tooEarly} from './verdict.js';
 import {count, ms, number, percent, PHASES} from './words.js';
 
 export function onceCard(report) {
@@ -24,8 +25,9 @@ export function costCard(report) {
     .map(([n, words]) => `${number(n)} ${words}`);
   return card('This measurement', null,
     h('dl', {class: 'figures'},
-      figure('Feedwatch itself', percent(cost.overhead_ratio), 'of the training time, at most'),
+      tooEarly(report) ? null : figure('Feedwatch itself', percent(cost.overhead_ratio), 'of the training time, at most'),
       figure('Per step', ms(num(cost.us_per_step) === null ? null : cost.us_per_step / 1000), 'on the training thread'),
+      num(part(report.startup).own_ms) === null ? null : figure('Once, at the start', ms(report.startup.own_ms), 'opening the run, and the first report'),
       figure('Steps', number(steps.measured), left.length ? 'left out: ' + left.join(', ') : 'none left out'),
       num(cost.profiler_windows) === null ? null : figure('Profiler windows', number(cost.profiler_windows), dropped(cost))),
     notMeasured(report));

@@ -12,7 +12,7 @@ export function pipelineCard(report) {
   const stages = list(pipeline.stages).map(part), settings = Object.entries(part(pipeline.settings));
   if (!stages.length && !settings.length) return null;
   return card('Input pipeline', headroom(report, KIND[pipeline.kind]),
-    stages.length ? stageList(stages) : null,
+    stages.length ? stageList(stages, part(report.verdict).bound === 'input') : null,
     settings.length ? h('p', {class: 'settings'}, settings.map(([key, value]) => h('code', {}, `${key} = ${shown(value)}`))) : null);
 }
 
@@ -26,14 +26,15 @@ function headroom(report, kind) {
   return `${kind || 'The pipeline'} ${words}`;
 }
 
-function stageList(stages) {
+// Red means waiting for input, everywhere: what makes the batches has a colour of its own, and is no alarm by itself.
+function stageList(stages, waits) {
   const longest = Math.max(...stages.map((stage) => num(stage.ms_per_batch) || 0), 1e-9);
   return h('ol', {class: 'rows'}, stages.map((stage) => h('li', {class: 'row stage' + (stage.bottleneck === true ? ' hot' : '')},
     h('span', {class: 'who', title: `${text(stage.name)} ${text(stage.detail)}`},
       h('b', {}, text(stage.name)), ' ', h('span', {class: 'sub'}, text(stage.detail))),
-    bar((num(stage.ms_per_batch) || 0) / longest, stage.bottleneck === true ? 'p-input_wait' : ''),
+    bar((num(stage.ms_per_batch) || 0) / longest, stage.bottleneck === true && waits ? 'p-load' : 'p-load light'),
     h('span', {class: 'n' + (num(stage.ms_per_batch) === null ? ' quiet' : '')}, ms(stage.ms_per_batch)),
-    h('span', {class: 'remark'}, stage.bottleneck === true ? h('span', {class: 'chip l-bad'}, 'bottleneck') : null, stageRemark(stage)))));
+    h('span', {class: 'remark'}, stage.bottleneck === true ? h('span', {class: 'chip plain'}, waits ? 'bottleneck' : 'longest') : null, stageRemark(stage)))));
 }
 
 function stageRemark(stage) {
@@ -57,7 +58,7 @@ export function workersCard(report) {
 }
 
 const workerLegend = () => h('p', {class: 'key'},
-  h('span', {class: 'swatch p-compute'}), 'reading items', h('span', {class: 'swatch p-h2d'}), 'collating');
+  h('span', {}, h('span', {class: 'swatch p-load'}), 'reading items'), h('span', {}, h('span', {class: 'swatch p-load light'}), 'collating'));
 
 function workerRow(worker, longest) {
   const width = (value) => (((num(value) || 0) / longest) * 100).toFixed(2) + '%';
@@ -67,8 +68,8 @@ function workerRow(worker, longest) {
   return h('li', {class: 'row worker', title: parts.join(', ')},
     h('span', {class: 'who'}, `Worker ${number(worker.id)}`),
     h('span', {class: 'bar', 'aria-hidden': 'true'},
-      h('span', {class: 'fill p-compute', style: {width: width(worker.fetch_ms)}}),
-      h('span', {class: 'fill p-h2d', style: {width: width(worker.collate_ms)}})),
+      h('span', {class: 'fill p-load', style: {width: width(worker.fetch_ms)}}),
+      h('span', {class: 'fill p-load light', style: {width: width(worker.collate_ms)}})),
     h('span', {class: 'n'}, known ? ms((num(worker.fetch_ms) || 0) + (num(worker.collate_ms) || 0)) : ms(null)),
     h('span', {class: 'remark'}, num(worker.idle_share) === null ? '' : `idle ${percent(worker.idle_share)}`));
 }

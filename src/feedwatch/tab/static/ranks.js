@@ -23,7 +23,7 @@ export function ranksCard(report, open) {
   const slowest = num(part(ranks.slowest).rank);
   const missing = num(ranks.missing) || 0;
   return card('Ranks', `input wait per step, ${number(ranks.count)} of ${count(num(ranks.world_size) || 0, 'rank')} reporting`,
-    h('ol', {class: 'rows'}, lines.map((line) => rankRow(line, longest, line.rank === slowest && lines.length > 1, open))),
+    h('ol', {class: 'rows'}, lines.map((line) => rankRow(line, longest, line.rank === slowest && lines.length > 1 && num(line.stall_ratio) >= WORTH_SAYING, open))),
     h('p', {class: 'foot'}, summary(ranks, lines.length, missing)));
 }
 
@@ -31,8 +31,8 @@ function rankRow(line, longest, slow, open) {
   const name = `Rank ${number(line.rank)}`;
   return h('li', {class: 'row rank' + (slow ? ' hot' : '')},
     h('span', {class: 'who'}, typeof line.run === 'string' && open
-      ? h('button', {type: 'button', class: 'link', onclick: () => open(line.run)}, name) : name),
-    bar((num(line.input_wait_ms) || 0) / longest, slow ? 'p-input_wait' : ''),
+      ? h('button', {type: 'button', class: 'link tall', onclick: () => open(line.run)}, name) : name),
+    bar((num(line.input_wait_ms) || 0) / longest, 'p-input_wait'),
     h('span', {class: 'n'}, ms(line.input_wait_ms)),
     h('span', {class: 'remark'}, slow ? h('span', {class: 'chip l-bad'}, 'waits longest') : null, `${percent(line.stall_ratio)} of the time`));
 }

@@ -12,14 +12,17 @@ async function ask(address) {
   return answer;
 }
 
+const named = (values) => new URLSearchParams(values).toString();
+
 export function openSource() {
   const file = embedded();
   if (!file) {
     return {
       live: true,
       runs: async () => (await ask('./summary')).runs,
-      report: async (run) => ask('./report?run=' + encodeURIComponent(run)),
-      rule: async (code) => (await ask('./rule?code=' + encodeURIComponent(code))).page,
+      report: async (run) => ask('./report?' + named({run})),
+      rule: async (code) => (await ask('./rule?' + named({code}))).page,
+      comparison: async (before, after) => ask('./compare?' + named({before, after})),
     };
   }
   const reports = new Map(file.reports.map((entry) => [entry.run, entry]));
@@ -31,5 +34,6 @@ export function openSource() {
       if (!Object.hasOwn(file.rules, code)) throw new Error('This file does not hold the page of this rule.');
       return file.rules[code];
     },
+    comparison: async (before, after) => file.comparisons.find((each) => each.before === before && each.after === after) || {},
   };
 }

@@ -1,19 +1,19 @@
 // The top of the page: one sentence, four numbers, one step as a bar.
 import {h, num, part, text} from './dom.js';
 import {inline} from './markdown.js';
-import {ago, count, ms, NOT_MEASURED, number, percent, PHASES, times} from './words.js';
+import {levelMark} from './patterns.js';
+import {statusOf} from './status.js';
+import {ago, count, ms, NOT_MEASURED, number, PARTS, percent, PHASES, times, timesBetween} from './words.js';
 
 const BOUND = {
   input: 'Waits for input', transfer: 'Waits for copies', compute: 'Busy computing', launch: 'Idles inside the step',
   host: 'Waits between steps', unknown: 'No verdict',
 };
-const SILENT_SECONDS = 600; // a running run reports at least every 30 s
-
 export function verdictSection(row, report, alone) {
   const verdict = part(report.verdict);
   return h('section', {class: 'verdict l-' + row.level, 'aria-label': 'Verdict'},
     h('div', {class: 'sentence'},
-      h('p', {class: 'chips'}, h('span', {class: 'chip l-' + row.level}, BOUND[verdict.bound] || BOUND.unknown), statusChip(report)),
+      h('p', {class: 'chips'}, h('span', {class: 'chip l-' + row.level}, levelMark(row.level), BOUND[verdict.bound] || BOUND.unknown), statusChip(row)),
       h('h1', {}, text(verdict.title) || 'No verdict yet'),
       text(verdict.detail) ? h('p', {class: 'detail'}, inline(text(verdict.detail))) : null,
       h('p', {class: 'meta'}, origin(row, report, alone))),
@@ -21,13 +21,10 @@ export function verdictSection(row, report, alone) {
     stepBar(report));
 }
 
-function statusChip(report) {
-  const status = text(report.status);
-  if (status === 'running') {
-    const silent = Date.now() / 1000 - (num(part(report.run).updated) ?? Infinity) > SILENT_SECONDS;
-    return silent ? h('span', {class: 'chip plain'}, 'Running, but silent: it may have been killed')
-      : h('span', {class: 'chip plain live'}, 'Running');
-  }
+function statusChip(row) {
+  const status = statusOf(row);
+  if (status === 'stale') return h('span', {class: 'chip plain stale'}, 'No news for a while: it may have been killed');
+  if (status === 'running') return h('span', {class: 'chip plain live'}, 'Running');
   if (status === 'failed') return h('span', {class: 'chip l-bad'}, 'The training failed');
   if (status === 'interrupted') return h('span', {class: 'chip plain'}, 'Interrupted');
   return null;
@@ -45,36 +42,54 @@ function origin(row, report, alone) {
   return where.filter(Boolean).join('  ·  ');
 }
 
+// An estimate, unless a trial measured it.
+function ceiling(report) {
+  const measured = timesBetween(part(part(report.trial).ceiling));
+  if (measured) return [measured, 'at most, measured', 'Measured with one batch in memory'];
+  return [times(part(report.verdict).ceiling_speedup), 'best possible, estimated', 'The run with every batch in memory'];
+}
+
 function numbers(report) {
   const v = part(report.verdict);
   const who = report.clock === 'device' ? 'device waits for input' : 'loop waits for input';
   const figures = [
     [percent(v.stall_ratio), who, 'Share of the measured training time'],
-    [ms(v.step_ms), 'per step', 'Median over the measured steps'],
+    [ms(v.step_ms), 'per step, on average', 'Mean of the measured steps'],
     [number(v.samples_per_s), 'samples per second', 'Over the measured steps'],
-    [times(v.ceiling_speedup), 'best possible speed-up', 'The step without any waiting'],
+    ceiling(report),
   ];
+  // Without a verdict a figure that is missing was not forgotten: there are too few steps for it.
+  const shown = (value) => (value === NOT_MEASURED && tooEarly(report) ? 'too early' : value);
   return h('dl', {class: 'numbers'}, figures.map(([value, label, hint]) => h('div', {title: hint},
-    h('dt', {}, label), h('dd', {class: value === NOT_MEASURED ? 'quiet' : ''}, value))));
+    h('dt', {}, label), h('dd', {class: value === NOT_MEASURED ? 'quiet' : ''}, shown(value)))));
 }
 
-// The median step, drawn to scale. Segments too thin for words keep their colour and their tooltip.
+export const tooEarly = (report) => part(report.verdict).bound === 'unknown' && num(part(report.steps).measured) > 0 && num(part(report.verdict).stall_ratio) === null && num(part(report.verdict).step_ms) !== null;
+
+// The mean batch, drawn to scale: its parts add up. Segments too thin for words keep their shape
+// and their tooltip. Reports of the first schema know only their steps.
 function stepBar(report) {
-  const phases = part(report.phases);
-  const known = PHASES.map((phase) => ({...phase, ...part(phases[phase.key])})).filter((phase) => num(phase.share) !== null);
-  const whole = known.reduce((sum, phase) => sum + phase.share, 0);
-  if (!known.length || !(whole > 0)) return null;
+  const parts = part(part(report.account).parts), phases = part(report.phases), whole = Object.keys(parts).length > 0;
+  const known = (whole ? PARTS : PHASES).map((phase) => ({...phase, ...part(whole ? parts[phase.key] : phases[phase.key])})).filter((phase) => num(phase.share) !== null);
+  const total = known.reduce((sum, phase) => sum + phase.share, 0);
+  if (!known.length || !(total > 0)) return null;
   const missing = PHASES.filter((phase) => !known.some((other) => other.key === phase.key));
   return h('div', {class: 'stepbar'},
-    h('div', {class: 'segments'}, known.filter((phase) => phase.share > 0).map((phase) => segment(phase, phase.share / whole))),
-    missing.length ? h('p', {class: 'meta'}, `${missing.map((phase) => phase.name).join(' and ')}: ${NOT_MEASURED}`) : null);
+    h('div', {class: 'segments'}, known.filter((phase) => phase.share > 0).map((phase) => segment(phase, phase.share / total, whole ? 'batch' : 'step'))),
+    h('p', {class: 'meta'}, [whole ? `${tooEarly(report) ? `So far, over ${count(part(report.steps).measured, 'step')}: one` : 'One'} batch takes ${ms(part(report.account).batch_ms)} on average, with its part of epoch starts, validation and pauses.` : '',
+      missing.length ? `${missing.map((phase) => phase.name).join(' and ')}: ${NOT_MEASURED}.` : ''].filter(Boolean).join(' ')));
 }
 
-function segment(phase, share) {
-  const label = `${phase.name} ${percent(phase.share)}, ${ms(phase.ms)} per step`;
+function segment(phase, share, each) {
+  const label = `${phase.name} ${percent(phase.share)}, ${ms(each === 'batch' ? num(phase.ms) : num(phase.mean_ms) ?? phase.ms)} per ${each}`;
   return h('div', {class: 'segment', style: {flexGrow: share.toFixed(4)}, title: label, role: 'img', 'aria-label': label},
     h('span', {class: 'block p-' + phase.key}),
     h('span', {class: 'caption'}, h('b', {}, phase.name), h('span', {}, percent(phase.share))));
+}
+
+export function missingRun(name) {
+  return h('section', {class: 'card'}, h('h1', {class: 'plain-title'}, `There is no run ${name || '.'} here`),
+    h('p', {}, 'The address names it, but this log directory has no feedwatch report of it: it was deleted, renamed, or not loaded yet. The list of runs has what is there.'));
 }
 
 export function refusal(message) {

@@ -31,6 +31,8 @@ export const percent = (value) => worded('share', value);
 export const change = (value) => signed('share', value);
 export const points = (value) => signed('points', value);
 export const times = (value) => worded('factor', value);
+// 1.75–2.1×, or '' where it was not measured.
+export const timesBetween = (span) => (num(span.low) === null || num(span.high) === null ? '' : `${times(span.low).replace('×', '')}–${times(span.high)}`);
 export const size = (value) => worded('size', value);
 export const rate = (value) => worded('rate', value);
 export const number = (value) => worded('number', value);
@@ -57,6 +59,14 @@ export function ago(seconds, now = Date.now() / 1000) {
   return count(Math.round(age / 86400), 'day') + ' ago';
 }
 
+const STAMP = new Intl.DateTimeFormat(undefined, {month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit'});
+
+/** A date as the reader's own country writes it. */
+export function dateOf(seconds) {
+  const v = num(seconds);
+  return v && Math.abs(v) < 8e12 ? STAMP.format(new Date(v * 1000)) : null;
+}
+
 const HINTS = {
   input_wait: 'the loop had no batch', h2d: 'host-to-device copies that nothing hides',
   compute: 'the training step itself', other: 'callbacks, logging, what nobody claimed',
@@ -64,3 +74,12 @@ const HINTS = {
 
 export const PHASES = Object.entries(TABLE.phases)
   .map(([key, name]) => ({key, name: name[0].toUpperCase() + name.slice(1), hint: HINTS[key]}));
+
+// What is no part of a usual step, but of the run: the account on top counts it per batch.
+const ASIDE = {
+  epoch_start: ['Epoch starts', 'starting the loader and the first batch of an epoch'],
+  validation: ['Validation', 'between two epochs or inside one'],
+  gap: ['Between epochs', "checkpoints, callbacks, the framework's own work"],
+};
+
+export const PARTS = [...PHASES, ...Object.entries(ASIDE).map(([key, [name, hint]]) => ({key, name, hint, aside: true}))];

@@ -1,0 +1,39 @@
+// The trial: every variant that was tried, its time per batch as a bar beside the run as it is.
+import {bar, breakable, card, h, list, num, part, text} from './dom.js';
+import {ms, percent, times, timesBetween} from './words.js';
+
+export function trialCard(report) {
+  const trial = part(report.trial), rows = list(trial.rows).map(part);
+  if (!rows.length) return null;
+  const longest = Math.max(...rows.map((row) => num(row.step_ms) || 0)) || 1;
+  return card('Measured in turns', trialAnswer(trial, rows),
+    h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'What was tried'}, h('table', {class: 'figures-table tried'},
+      h('thead', {}, h('tr', {}, ['tried', 'per batch', 'side by side', 'speed', 'predicted'].map((name) => h('th', {scope: 'col'}, name)))),
+      h('tbody', {}, rows.map((row) => trialRow(row, row.name === trial.picked, longest))))),
+    list(trial.notes).map((note) => h('p', {class: 'note'}, text(note))));
+}
+
+function trialAnswer(trial, rows) {
+  const winner = rows.find((row) => row.name === trial.picked);
+  const best = winner ? `Use ${text(winner.name)}: ${trialSpeed(winner)}, measured.` : 'Nothing that was tried is surely better than the run as it is.';
+  const ceiling = num(part(trial.ceiling).high);
+  return ceiling === null ? best : `${best} No change to the input can gain more than ${times(ceiling)} (measured with one cached batch).`;
+}
+
+function trialRow(row, picked, longest) {
+  const step = num(row.step_ms), wait = num(row.wait_share), name = breakable(text(row.name));
+  return h('tr', {},
+    h('th', {scope: 'row'}, picked ? h('strong', {}, name) : name, row.note ? h('p', {class: 'note'}, text(row.note)) : null),
+    h('td', {title: wait === null ? null : `waits for input ${percent(wait)}`}, step === null ? '' : ms(step)),
+    h('td', {}, step === null ? '' : bar(step / longest, picked ? 'p-compute' : 'p-other')),
+    h('td', {}, trialSpeed(row)),
+    h('td', {}, timesBetween(part(row.predicted)), row.contradicts === true ? ' (contradicted)' : ''));
+}
+
+function trialSpeed(row) {
+  if (row.role === 'as is') return '1×';
+  if (row.outcome === 'no difference') return 'no difference above 3 %';
+  const measured = timesBetween(part(row.speedup));
+  if (!measured) return text(row.outcome);
+  return row.outcome === 'undecided' ? `undecided (${measured})` : measured;
+}
