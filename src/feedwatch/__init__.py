@@ -4,4 +4,4 @@ Nothing is imported here: TensorBoard loads this package at every start, and `im
 a matter of milliseconds. The doors are `feedwatch.keras` and `feedwatch.lightning`.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,33 +1,41 @@
 """The sink thread's half of a session: marks become steps, windows, a verdict, findings and a written report."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
+from feedwatch.advise.measured import with_measured
+from feedwatch.advise.supply import supply
 from feedwatch.diagnose.judge import judge
-from feedwatch.diagnose.shares import with_sampled_copies
+from feedwatch.diagnose.shares import exposed_ms_per_step, with_sampled_copies
+from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.guard import Guard, Retry
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import Fetch, Log
 from feedwatch.measure.run_so_far import RunSoFar
 from feedwatch.measure.steps import StepReader
+from feedwatch.measure.timeline import Timeline
 from feedwatch.measure.window import Piece, WindowCutter
+from feedwatch.model.account import Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
 from feedwatch.model.steps import StepKind, Window
+from feedwatch.model.verdict import Finding
 from feedwatch.report.build import Ingredients, OwnCost, build
 from feedwatch.report.json import write_report_file
+from feedwatch.report.lanes import with_loading
 from feedwatch.report.load import load_siblings
 from feedwatch.report.markdown import render_markdown
 from feedwatch.report.output import Output
-from feedwatch.report.ranks import merge
+from feedwatch.report.ranks import beside
 from feedwatch.report.scalars import scalars
 from feedwatch.words import count, ms
 
 # A report is about 9 kB in the event file, a point of the curves 0.3 kB. One report every 30 s and a point per second
-# are 2 MB an hour. The tab calls a run silent after three reports that did not come (tab/static/verdict.js).
+# are 2 MB an hour. The tab calls a run silent after three reports that did not come (tab/static/status.js).
 REPORT_SECONDS: Final = 30.0
 POINT_SECONDS: Final = 1.0
 # From this age on both become rarer, in proportion to the run's age: 50 MB last for a hundred days.
@@ -117,15 +125,19 @@ class Digest:
         self.status = Status.RUNNING
         self.latest: Report | None = None
         self.own_ns_per_step: float | None = None  # on the training thread, as the hook says
+        self.own_startup_ns: int | None = None
         self.own_cpu_ns = 0  # on the sink's thread, while training ran
         self.reader = reader
         self.windows = windows
+        self.timeline = Timeline(reader)
         self._so_far = RunSoFar()
         self._longest_step_ns = 0
         self._fresh: list[Fresh] = []
         self._directory = directory
         self._outputs = [(output, Place(f"to {type(output).__name__}", clock)) for output in outputs]
         self._file = Place("report.json", clock)
+        self._advice_guard = Guard("the advice")
+        self._timeline_guard = Guard("the timeline of single steps")
         self._ranks_guard = Guard("reading the other ranks' reports")
         # The monotonic clock decides what is due: the wall clock may be set back by an hour.
         self._clock = clock
@@ -191,6 +203,7 @@ class Digest:
         due = ending or overdue or (changed and self._early_reports.take(age_s))
         if due:
             self._reported_s, self._written_bound = age_s, report.verdict.bound.value
+            report = self.latest = self._with_timeline(report, facts)
             # report.json comes first: a disk that stalls in the event file must not cost the last report.
             self._write_file(report)
         points = [
@@ -208,6 +221,15 @@ class Digest:
         for output, place in self._outputs:
             self._write_to(output, place, writing)
         self._ended = ending
+
+    def see(self, log: Log, rows: Iterable[Fetch], pieces: Sequence[Piece]) -> None:
+        """Keep the marks of the steps that the report shows one by one."""
+        self._timeline_guard.run(self.timeline.see, log.marks, rows, pieces)
+
+    def _with_timeline(self, report: Report, facts: Facts) -> Report:
+        """Only into reports that are written: reading steps a second time takes a millisecond."""
+        section = self._timeline_guard.run(self.timeline.section)
+        return report if section is None else replace(report, timeline=with_loading(section, facts.pipeline))
 
     def _write_file(self, report: Report) -> None:
         if self._directory is None:
@@ -239,23 +261,38 @@ class Digest:
         tracing_ns = self.reader.tracing_ns
         startup = self._so_far.startup(None if tracing_ns is None else tracing_ns / 1e6)
         boundaries = self._so_far.boundaries()
-        verdict = judge(run, facts)
-        case = Case(verdict, run, facts, startup, boundaries, self._so_far.counts)
+        account = self._account(run, facts)
+        case = Case(judge(run, facts, account), run, facts, startup, boundaries, self._so_far.counts, account)
+        known = supply(case)
+        if known is not None and known.usable:
+            case = replace(case, verdict=judge(run, facts, account, known.ceiling))
         return build(
             Ingredients(
                 status=self.status,
                 case=case,
-                advice=advise(case),
+                # What fails here must not cost the report: it is written without advice, and says so.
+                findings=self._advice_guard.run(self._advise, case) or (),
+                supply=known,
                 series=self._so_far.history.series(),
                 own=OwnCost(
                     ns_per_step=self.own_ns_per_step,
                     sink_cpu_ns=self.own_cpu_ns,
                     dropped_windows=dropped_windows,
+                    startup_ns=self.own_startup_ns,
                     notes=tuple(self._notes(run)),
                 ),
                 now_s=now_s,
             )
         )
+
+    def _advise(self, case: Case) -> tuple[Finding, ...]:
+        return with_measured(advise(case), case.facts.trial)
+
+    def _account(self, run: Window | None, facts: Facts) -> Account | None:
+        account, copy_ms = self._so_far.account(), exposed_ms_per_step(facts)
+        if account is None or run is None or copy_ms is None:
+            return account
+        return account.with_copies(copy_ms, run.steps / max(1, run.batches))
 
     def _notes(self, run: Window | None) -> Iterator[str]:
         """What is wrong with the figures or was not written. These notes hold numbers that grow, so each report has
@@ -265,7 +302,11 @@ class Digest:
         if distrusted:
             yield f"{count(distrusted, 'step')} left out: the machine slept, or its clock was set, while they ran"
         longest_ns = self._longest_step_ns
-        if run is not None and run.steps > 1 and longest_ns > LONGEST_STEP_SHARE * run.wall_ns:
+        if (
+            run is not None
+            and run.steps >= THRESHOLDS.min_steady_steps
+            and longest_ns > LONGEST_STEP_SHARE * run.wall_ns
+        ):
             yield (
                 f"one step took {ms(longest_ns / 1e6)} of the {ms(run.wall_ns / 1e6)} measured: "
                 "the process stood still, or the clock jumped"
@@ -283,7 +324,7 @@ class Digest:
         if self._directory is None or report.run.world_size < 2 or not self._outputs:
             return report
         siblings = self._ranks_guard.run(load_siblings, self._directory, report)
-        return merge([report, *siblings]) if siblings else report
+        return beside(report, siblings or [])
 
 
 def _joined(window: Piece, rest: Piece | None) -> Piece:

@@ -23,22 +23,28 @@ from typing import Any, Final
 
 from feedwatch.digest import REPORT_SECONDS, Digest
 from feedwatch.guard import Guard, tame, warn_once
-from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
+from feedwatch.measure.clock import COARSE_NS, SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import Fetch, Log
 from feedwatch.measure.steps import StepReader
 from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.facts import Facts, RunFacts
+from feedwatch.model.pipeline import Made
 from feedwatch.model.report import Report, Status
+from feedwatch.probe.device_memory import DeviceMemory
 from feedwatch.probe.machine import Machine
 from feedwatch.report.output import Output
 from feedwatch.settings import Settings
 from feedwatch.sink import CLOSE_SECONDS, Sink
+from feedwatch.words import ms
 
 # What a window reader returns: parts of Facts to replace, e.g. {"pipeline": PipelineFacts(...)}.
 FactPatch = Mapping[str, Any]
 
 # What a person who asks for the report after the end is willing to wait on a machine that is busy.
 ASKED_SECONDS: Final = 10.0
+
+# So many steps of the clock must fit into a step of training, or its parts are a matter of chance.
+LEAST_TICKS: Final = 20
 
 # A note is a sentence; a text of a library that goes into one may be a file. A report has to stay readable.
 MAX_NOTE: Final = 600
@@ -63,14 +69,26 @@ class Session:
         # Fetches that a graph stamped since the last time; asked for on the sink's thread.
         self.stamped_fetches: Callable[[], Iterable[Fetch]] = tuple
         self._stamps_guard = Guard("the source of fetches", self.note)
+        # What the loader's workers made lately; asked for on the sink's thread.
+        self.made_batches: Callable[[], Sequence[Made]] = tuple
+        self._made_guard = Guard("the workers' batches", self.note)
+        digest.timeline.made = lambda: self._made_guard.run(self.made_batches) or ()
         self._machine = Machine(facts.run, self.note, clock)
         self._sink: Sink[Log] = Sink(
             self._take, Guard("the report writer", self.note), self._settle, idle_seconds=REPORT_SECONDS
         )
+        Guard("the clock", self.note).run(self._look_at_clock)
         known = Guard("the machine's figures", self.note).run(self._machine.start)
         self.update(**(known or {}))
         self.each_window("the machine's figures", self._machine.read)
         _open_sessions.add(self)
+
+    def _look_at_clock(self) -> None:
+        tick_ns = self._clock.tick_ns()
+        if tick_ns >= COARSE_NS:
+            self.steps.least_ns = LEAST_TICKS * tick_ns
+            moves, least = ms(tick_ns / 1e6), ms(self.steps.least_ns / 1e6)
+            self.note(f"this machine's clock moves in steps of {moves}: the parts of steps below {least} are unknown")
 
     @classmethod
     def open(
@@ -126,6 +144,14 @@ class Session:
         """What the hook measured about itself on the training thread."""
         self._digest.own_ns_per_step = ns_per_step
 
+    def counts_memory(self, memory: DeviceMemory | None) -> None:
+        """What the framework says of the device's memory. None: it does not tell, and NVML's figure would mislead."""
+        self._machine.counts_memory, self._machine.memory = True, memory
+
+    def own_startup(self, took_ns: int) -> None:
+        """What opening the run took, once."""
+        self._digest.own_startup_ns = (self._digest.own_startup_ns or 0) + took_ns
+
     def least_steps_per_window(self, steps: int) -> None:
         """Workers deliver in rounds: a window holds at least two of them."""
         self._digest.windows.min_steps = max(self._digest.windows.min_steps, steps)
@@ -135,6 +161,10 @@ class Session:
     def hand_over(self, log: Log) -> None:
         """Never waits."""
         self._sink.put(log)
+
+    def freeze(self) -> None:
+        """What follows is no training of the user's: the figures stay as they are. See hooks/trial.py."""
+        self._readers.clear()
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -193,10 +223,11 @@ class Session:
         if self._sink.dropped != self._lost_logs:
             self._lost_logs = self._sink.dropped
             self._digest.reader.lost()
-        rows = self._stamps_guard.run(self.stamped_fetches) or ()
+        rows = list(self._stamps_guard.run(self.stamped_fetches) or ())
         pieces = list(self._digest.pieces(log, rows))
         if last:
             pieces.append(self._digest.last_piece(log))
+        self._digest.see(log, rows, pieces)
         return pieces
 
     def _read_facts(self, pieces: Sequence[Piece]) -> None:
@@ -207,13 +238,17 @@ class Session:
                 self.update(**patch)
 
     def _settle(self) -> None:
-        began_ns = time.thread_time_ns()
+        began_ns, first = time.thread_time_ns(), self._digest.latest is None
         self._digest.write(self._facts, self._sink.dropped)
-        self._spent_since(began_ns)
+        self._spent_since(began_ns, once=first)
 
-    def _spent_since(self, began_ns: int) -> None:
-        if not self._closed:  # what is done after the last step takes nothing from any
-            self._digest.own_cpu_ns += time.thread_time_ns() - began_ns
+    def _spent_since(self, began_ns: int, *, once: bool = False) -> None:
+        """`once`: the first report, which also loads the rules."""
+        spent_ns = time.thread_time_ns() - began_ns
+        if once:
+            self._digest.own_startup_ns = (self._digest.own_startup_ns or 0) + spent_ns
+        elif not self._closed:  # what is done after the last step takes nothing from any
+            self._digest.own_cpu_ns += spent_ns
 
 
 @atexit.register

@@ -1,6 +1,7 @@
 """The command line: one module per command, each with `add_parser` and `run`."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,9 @@ from typing import Final
 from feedwatch import __version__
 from feedwatch.errors import FeedwatchError
 
-COMMANDS: Final = ("demo", "report", "check", "compare", "trace", "explain", "doctor")
+COMMANDS: Final = ("demo", "run", "try", "report", "check", "compare", "trace", "explain", "doctor", "selftest")
+# `try` is a word of Python's, and no name for a module.
+MODULES: Final = {"try": "trial"}
 
 EXIT_ERROR: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -22,10 +25,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"feedwatch {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    commands = {name: import_module(f"feedwatch.cli.{name}") for name in COMMANDS}
+    commands = {name: import_module(f"feedwatch.cli.{MODULES.get(name, name)}") for name in COMMANDS}
     for command in commands.values():
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
+    _print_any_name()
     try:
         return int(commands[args.command].run(args))
     except FeedwatchError as error:
@@ -37,6 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+
+
+def _print_any_name() -> None:
+    """Names of files need not be text, and a terminal need not know every character: neither is a reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def one_line(text: str) -> str:

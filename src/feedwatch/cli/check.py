@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from feedwatch.errors import ReportError
-from feedwatch.words import percent
+from feedwatch.model.verdict import Basis
+from feedwatch.words import gain_text, number, percent
 
 
 def add_parser(subparsers: Any) -> None:
@@ -28,10 +29,15 @@ def run(args: argparse.Namespace) -> int:
     stall_ratio = report.verdict.stall_ratio
     if stall_ratio is None:
         raise ReportError(f"no stall ratio in {args.run}: {report.verdict.title}")
+    if not 0 <= stall_ratio <= 1:
+        raise ReportError(
+            f"the stall ratio in {args.run} is {number(stall_ratio)}, which is no share: the report is damaged"
+        )
     passed = stall_ratio <= args.max_stall
     word = "ok" if passed else "too long"
     print(f"{word}: waited for input {percent(stall_ratio)} of the time, allowed {percent(args.max_stall)}")
     if not passed and report.findings:
         first = report.findings[0]
-        print(f"{first.code}: {first.title}")
+        measured = "" if first.gain is None or first.gain.basis is not Basis.MEASURED else f" ({gain_text(first.gain)})"
+        print(f"{first.code}: {first.title}{measured}")
     return 0 if passed else 1

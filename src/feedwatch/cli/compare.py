@@ -4,9 +4,12 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch import words
+
+# Wider than any of its lines.
+TABLE_COLUMNS: Final = 120
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,17 +28,24 @@ def run(args: argparse.Namespace) -> int:
     from feedwatch.report.compare import compare
     from feedwatch.report.load import load_run
 
-    comparison = compare(load_run(args.before), load_run(args.after))
+    first, second = load_run(args.before), load_run(args.after)
+    comparison = compare(first, second)
     if args.json:
         print(json.dumps({"before": str(args.before), "after": str(args.after), **asdict(comparison)}))
         return 0
     from rich.console import Console
     from rich.text import Text
 
+    from feedwatch.report.trial import answer
+
     console = Console()
     # Text, not a string: square brackets in a directory's name are no markup.
     console.print(Text(headline(str(args.before), str(args.after), comparison), style="bold"))
-    console.print(table(comparison))
+    # A narrow terminal breaks the lines; a number that is cut in the middle would be another number.
+    Console(width=max(TABLE_COLUMNS, console.width)).print(table(comparison))
+    for name, report in ((args.before, first), (args.after, second)):
+        if report.trial is not None:
+            console.print(Text(f"{name} is a trial: {answer(report.trial)}"), highlight=False)
     return 0
 
 
@@ -48,7 +58,10 @@ def headline(before: str, after: str, comparison: "Comparison") -> str:
     if step.call is Call.WITHIN_NOISE:
         return f"{after} is as fast as {before}: the difference is within noise."
     speed = f"{after} runs at {words.times(comparison.speedup)} the speed of {before}"
-    return f"{speed}." if step.call is Call.SIGNIFICANT else f"{speed}; too few windows to tell whether that is noise."
+    if step.call is Call.SIGNIFICANT:
+        return f"{speed}."
+    seen = f"{words.count(step.windows, 'window')} of {step.windows_needed}"
+    return f"{speed}; too few windows to tell whether that is noise ({seen})."
 
 
 def table(comparison: "Comparison") -> "Table":

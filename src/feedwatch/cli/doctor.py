@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any, Final
 
+from feedwatch import __version__
 from feedwatch.words import number
 
 PACKAGES: Final = (
-    "feedwatch",
     "tensorboard",
     "keras",
     "tensorflow",
@@ -19,6 +19,7 @@ PACKAGES: Final = (
     "torch",
     "lightning",
     "pytorch-lightning",
+    "transformers",
     "nvidia-ml-py",
     "setuptools",
 )
@@ -37,14 +38,18 @@ def run(args: argparse.Namespace) -> int:
     table.add_column("answer", overflow="fold")
     for what, answer in findings():
         table.add_row(what, answer)
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print(
+        "Next: feedwatch selftest  # trainings whose truth is known: does it tell the truth here?", soft_wrap=True
+    )
     return 0
 
 
 def findings() -> list[tuple[str, str]]:
     """(what, answer) rows; an answer says what to do where something is wrong."""
     rows = [("Python", f"{sys.version.split()[0]} ({sys.executable})")]
-    rows += [(name, _version(name)) for name in PACKAGES]
+    rows += [("feedwatch", __version__), *((name, _version(name)) for name in PACKAGES)]
     rows += [
         ("CPU budget", _cpu_budget()),
         ("NVML", _nvml()),

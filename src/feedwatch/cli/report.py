@@ -2,11 +2,17 @@
 
 import argparse
 import json
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch.errors import FeedwatchError
 from feedwatch.files import replace_file
+
+if TYPE_CHECKING:
+    from feedwatch.model.report import Report
+
+MISSED_REPORTS: Final = 4
 
 
 def add_parser(subparsers: Any) -> None:
@@ -34,8 +40,20 @@ def run(args: argparse.Namespace) -> int:
 
         from feedwatch.report.console import print_report
 
-        print_report(report, Console())
+        if silent(report, time.time()):
+            print("It is still called running, but has been silent for long: it may have been killed.")
+        print_report(report, Console(), str(args.run))
     return 0
+
+
+def silent(report: "Report", now_s: float) -> bool:
+    """A process that was killed cannot say so; one that is alive reports."""
+    from feedwatch.digest import REPORT_SECONDS, seconds_between
+    from feedwatch.model.report import Status
+
+    run = report.run
+    due_s = seconds_between(MISSED_REPORTS * REPORT_SECONDS, run.updated - run.started)
+    return report.status is Status.RUNNING and now_s - run.updated > due_s
 
 
 def _write(path: Path, text: str) -> None:
@@ -43,6 +61,6 @@ def _write(path: Path, text: str) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise FeedwatchError(f"cannot write {path}: it is a link or no file")
     try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        raise FeedwatchError(f"cannot write {path}: {error.strerror}") from None
+        replace_file(path, text.encode(errors="backslashreplace"))
+    except (OSError, ValueError) as error:
+        raise FeedwatchError(f"cannot write {path}: {getattr(error, 'strerror', error)}") from None

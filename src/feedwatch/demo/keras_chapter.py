@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,14 @@ class KerasChapter:
         self.steps = PHOTOS // BATCH * epochs
         self._photos: Any = None
 
-    def train(self, log_dir: Path, applied: Finding | None, tick: Tick) -> Report | None:
+    def train(
+        self, log_dir: Path, applied: Finding | None, tick: Tick, *, trial: bool | float = False
+    ) -> Report | None:
         from feedwatch.keras import FeedWatch
 
-        watch = FeedWatch(log_dir, console=False)
-        fit(self._data(None if applied is None else applied.code), self._epochs, [watch, _Ticker(tick)])
+        watch = FeedWatch(log_dir, console=False, trial=trial)
+        with suppress(SystemExit):  # a trial ends its script
+            fit(self._data(None if applied is None else applied.code), self._epochs, [watch, _Ticker(tick)])
         return watch.report
 
     def _data(self, applied: str | None) -> Any:

@@ -3,6 +3,7 @@
 import logging
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,14 @@ class LightningChapter:
         self.steps = PHOTOS // BATCH * epochs
         self._photos = make_photos(64)
 
-    def train(self, log_dir: Path, applied: Finding | None, tick: Tick) -> Report | None:
+    def train(
+        self, log_dir: Path, applied: Finding | None, tick: Tick, *, trial: bool | float = False
+    ) -> Report | None:
         from feedwatch.lightning import FeedWatch
 
-        watch = FeedWatch(log_dir, console=False)
-        fit(self.loader(applied), self._epochs, [watch, _Ticker(tick)], log_dir)
+        watch = FeedWatch(log_dir, console=False, trial=trial)
+        with suppress(SystemExit):  # a trial ends its script
+            fit(self.loader(applied), self._epochs, [watch, _Ticker(tick)], log_dir)
         report: Report | None = watch.report
         return report
 

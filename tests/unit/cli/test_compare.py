@@ -23,10 +23,12 @@ def faster():
 
 
 def test_the_headline_never_sounds_surer_than_the_numbers(slow, faster):
-    short = with_wait(faster, faster.series.input_wait[:7])
+    short = with_wait(faster, faster.series.input_wait[:4])
     assert headline("a", "b", compare(slow, faster)) == "b runs at 1.71× the speed of a."
     assert headline("a", "b", compare(slow, slow)) == "b is as fast as a: the difference is within noise."
-    assert headline("a", "b", compare(slow, short)).endswith("too few windows to tell whether that is noise.")
+    assert headline("a", "b", compare(slow, short)).endswith(
+        "too few windows to tell whether that is noise (4 windows of 5)."
+    )
     assert "cannot be compared" in headline("a", "b", compare(slow, from_json(reports.failed())))
 
 
@@ -47,4 +49,19 @@ def test_the_command_prints_a_table_and_json(tmp_path, capsys):
     assert answer["speedup"] == pytest.approx(1.7057, rel=1e-3)
     assert answer["rows"][0] | {"p": None} == {
         "name": "step", "unit": "ms", "before": 63.8, "after": 37.4, "change": pytest.approx(-0.4138, rel=1e-3), "p": None, "call": "significant",
+        "windows": 240, "windows_needed": 5,
     }  # fmt: skip
+
+
+def test_no_column_is_cut_however_narrow_the_terminal_is(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    short = reports.workers6()
+    short["series"] = {key: values[:3] for key, values in short["series"].items()}
+    for name, report in (("a", reports.workers2()), ("b", short)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.json").write_text(json.dumps(report))
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert "samples per second    1,003    1,711" in shown
+    assert "−35 points  too few windows to tell" in shown

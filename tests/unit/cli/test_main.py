@@ -1,5 +1,7 @@
 """The command line itself: errors are one line, help is there, a closed pipe is no error."""
 
+import os
+import shutil
 import subprocess
 import sys
 
@@ -48,3 +50,32 @@ def test_a_reader_that_has_seen_enough_is_no_error(waiting):
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "{", "")
+
+
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+def test_f90_a_name_that_is_no_text_is_printed_all_the_same(waiting, tmp_path, locale):
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/o\xffdd")
+    shutil.copytree(waiting, odd)
+    page = f"{odd}/page.html"
+    environment = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for words in (
+        ["report", odd],
+        ["report", odd, "--html", page],
+        ["compare", odd, odd],
+        ["check", odd],
+        ["trace", odd],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "feedwatch", *words], capture_output=True, timeout=60, check=False, env=environment
+        )
+        assert done.returncode in (0, 1, 2)
+        assert b"Traceback" not in done.stderr, done.stderr
+    assert os.path.exists(page)
+
+
+@pytest.mark.parametrize(
+    "words", [["report", "a\0b"], ["check", "a\0b"], ["trace", "\ud800"], ["compare", "\ud800", "a\0b"]]
+)
+def test_f90_a_name_that_no_file_can_have_is_one_line(words, error_line):
+    assert main(words) == 2
+    assert "no run there" in (said := error_line()) or "cannot be opened" in said

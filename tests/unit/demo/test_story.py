@@ -9,6 +9,7 @@ from rich.console import Console
 from feedwatch.demo.story import comparison, tell
 from feedwatch.model.verdict import Basis, Finding, Fix, Gain
 from tests.fakes.reports import report
+from tests.fakes.trials import row, section
 
 FINDING = Finding(
     "FW101", "n", "Set num_workers=4", "why", {}, Fix("", "x"), Gain(1.5, 2.5, Basis.PREDICTED, "because")
@@ -22,8 +23,11 @@ class Chapter:
     def __init__(self, *reports):
         self._reports = list(reports)
         self.trained = []
+        self.tried = None  # the report of a trial
 
-    def train(self, log_dir, applied, tick):
+    def train(self, log_dir, applied, tick, *, trial=False):
+        if trial:
+            return self.tried
         self.trained.append((log_dir.name, applied))
         for _ in range(self.steps):
             tick()
@@ -53,7 +57,9 @@ def test_the_first_finding_is_applied_and_the_reached_gain_stands_beside_the_pre
 
 def test_a_machine_that_is_fast_enough_is_told_so(console, tmp_path):
     assert tell(Chapter(fast()), tmp_path, console) is None
-    assert "fast enough as it is" in console.file.getvalue()
+    told = " ".join(console.file.getvalue().split())
+    assert "Where a step goes" in told
+    assert "nothing to apply here" in told
 
 
 @pytest.mark.parametrize("reports", [(None,), (slow(), None)])
@@ -69,3 +75,12 @@ def test_an_unknown_gain_is_not_measured(console, tmp_path):
     assert "reached" not in console.file.getvalue()
     console.print(comparison(outcome))
     assert "not measured" in console.file.getvalue()
+
+
+def test_it_ends_with_a_trial_of_its_own_advice(tmp_path, console):
+    chapter = Chapter(slow(), fast())
+    chapter.tried = replace(slow(), trial=section(row(), picked="num_workers=2"))
+    tell(chapter, tmp_path, console)
+    said = console.file.getvalue()
+    assert said.index("Before and after") < said.index("Use num_workers=2: 1.9–2.1× faster, measured")
+    assert "can gain more than 2.3×" in said
