@@ -2,10 +2,17 @@
 
 import os
 
+import hypothesis
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+# How long an example takes says how busy the machine is, and nothing about the example.
+hypothesis.settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy machine")
 
 pytest_plugins = ["tests.emulated.plugin"]  # the fixture `emulated`
 
@@ -26,6 +33,8 @@ SECOND_ATTEMPT = ("contract", "tab", "examples")
 
 
 def pytest_collection_modifyitems(items):
+    # Two processes that share the tests out must call each of them by the same name.
+    assert [item.nodeid for item in items if " at 0x" in item.nodeid.lower()] == []
     for item in items:
         if any(f"/tests/{room}/" in item.path.as_posix() for room in SECOND_ATTEMPT):
             item.add_marker(pytest.mark.flaky(reruns=1))

@@ -8,7 +8,7 @@ import pytest
 
 from feedwatch.cli import demo
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 def test_keras_weights_and_the_next_random_draw_are_bit_identical(tmp_path):

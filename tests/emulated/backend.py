@@ -15,7 +15,6 @@ NAME = "emulated"
 Where = torch.device | str | int | None
 
 Event = partial(torch.Event, device=NAME)
-Stream = partial(torch.Stream, device=NAME)
 
 _library: Any = None
 
@@ -101,6 +100,10 @@ def kernel(ms: float, name: str = "kernel", device: Where = None) -> None:
 
 def synchronize(device: Where = None) -> None:
     _library.synchronise_device(_index(device))
+
+
+def Stream(device: Where = NAME) -> torch.Stream:
+    return torch.Stream(device=torch.device(NAME, _index(device)))
 
 
 def current_stream(device: Where = None) -> torch.Stream:

@@ -4,6 +4,10 @@ A process that has loaded the emulated device has an accelerator for good: DataL
 And autograd counts devices at the first backward pass, so a process that has trained on the CPU can load it no more.
 Where a session holds tests of other folders too, those of the emulated device therefore run in a second pytest, which
 sends its reports here; alone (`pytest tests/emulated`) they run in this one, where a debugger can follow them.
+
+They come last, so that this pytest does nothing but wait while the second one runs: its timings are not disturbed, and
+its reports are read as they are sent. A second pytest that ran ahead filled the pipe, stood in a write until the time
+limit of a test rang, and ended with an internal error.
 """
 
 import json
@@ -63,6 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_emulated(item):
             item.add_marker(pytest.mark.emulated)
+    items.sort(key=_is_emulated)  # a stable order: last, and among themselves as they were
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -115,6 +120,7 @@ class _SecondPytest:
         self._messages: Iterator[str] = iter(())
         self._reports: dict[str, list[pytest.TestReport]] = {}
         self._finished: set[str] = set()
+        self._deaths: list[str] = []
         for item in items:
             item.add_marker(pytest.mark.timeout(0))  # the second pytest has the time limits, and a test to name
 
@@ -125,16 +131,33 @@ class _SecondPytest:
         if self._process is None:
             self._start()
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        with self._time_limit():
-            self._read_until_finished(item.nodeid)
+        self._finish(item.nodeid)
+        if item.nodeid not in self._finished:
+            # The device is C++ in a process of its own. A death costs the test that was under way a second attempt,
+            # which is counted and said, and no other test anything.
+            self._deaths.append(f"{item.nodeid}: exit code {self._process.wait()}\n{self._said()}")
+            self._reports.pop(item.nodeid, None)
+            self._start()
+            self._finish(item.nodeid)
         for report in self._reports.pop(item.nodeid, []):
             item.ihook.pytest_runtest_logreport(report=report)
         if item.nodeid not in self._finished:
             item.ihook.pytest_runtest_logreport(report=self._died(item))
+            self._finished.add(item.nodeid)
+            if self._left():
+                self._start()
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         # The test before this one kept up what it shares with this one; the next one may share less.
         item.session._setupstate.teardown_exact(nextitem)
         return True
+
+    def _finish(self, nodeid: str) -> None:
+        with self._time_limit():
+            self._read_until_finished(nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for death in self._deaths:
+            terminalreporter.write_line(f"the pytest of the emulated device died and was started again at {death}")
 
     def pytest_sessionfinish(self) -> None:
         if self._process is not None:
@@ -145,7 +168,7 @@ class _SecondPytest:
     def _start(self) -> None:
         read, write = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *self._ids],
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *self._left()],
             cwd=self._config.rootpath,
             env={**os.environ, REPORTS_TO: str(write), "PYTHONPATH": _with_repository()},
             pass_fds=[write],
@@ -155,6 +178,9 @@ class _SecondPytest:
         )
         os.close(write)
         self._messages = iter(os.fdopen(read))
+
+    def _left(self) -> list[str]:
+        return [each for each in self._ids if each not in self._finished]
 
     @contextmanager
     def _time_limit(self) -> Iterator[None]:
@@ -179,10 +205,13 @@ class _SecondPytest:
 
     def _died(self, item: pytest.Item) -> pytest.TestReport:
         assert self._process is not None
-        self._output.seek(0)
-        said = "\n".join(self._output.read().splitlines()[-_SHOWN_LINES:])
-        text = f"the pytest of the emulated device ended with {self._process.wait()} before this test's end:\n{said}"
+        code = self._process.wait()
+        text = f"the pytest of the emulated device ended with {code} before this test's end:\n{self._said()}"
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")
+
+    def _said(self) -> str:
+        self._output.seek(0)
+        return "\n".join(self._output.read().splitlines()[-_SHOWN_LINES:])
 
 
 def _with_repository() -> str:

@@ -11,5 +11,8 @@ class FakeClock:
     def wall_s(self) -> float:
         return self._now_ns / 1e9
 
+    def tick_ns(self) -> int:
+        return 1
+
     def advance_ms(self, ms: float) -> None:
         self._now_ns += round(ms * 1e6)

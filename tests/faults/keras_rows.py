@@ -106,24 +106,6 @@ def fails_with(error, made=None, next_fit=True, **arguments):
     return {**found, "next_fit": next_fit_works(made, ours)} if next_fit else found
 
 
-@row
-def the_generator_raises():
-    error = ValueError("the user's own")
-    return fails_with(error, x=batches(6, error), steps_per_epoch=20)
-
-
-@row
-def a_callback_behind_raises():
-    error = RuntimeError("the user's own")
-    return fails_with(error, x=X, y=Y, batch_size=8, callbacks=[Raises(error)])
-
-
-@row
-def ctrl_c_in_a_step():
-    error = KeyboardInterrupt()
-    return fails_with(error, x=X, y=Y, batch_size=8, callbacks=[Raises(error)])
-
-
 class Broken(keras.Sequential):
     error, calls = None, 0
 
@@ -265,22 +247,6 @@ def two_callbacks_in_one_fit():
         model().fit(X, Y, batch_size=8, verbose=0, callbacks=[first, second])
     ours = [str(warning.message) for warning in said if "feedwatch" in str(warning.message)]
     return {**outcome(first), "second": second.report is None, "said": ours}
-
-
-@row
-def one_callback_given_twice():
-    ours = watch()
-    model().fit(X, Y, batch_size=8, verbose=0, callbacks=[ours, ours])
-    return outcome(ours)
-
-
-@row
-def many_fits_in_one_process():
-    made, ours = model(), watch()
-    for _ in range(12):
-        made.fit(X, Y, batch_size=32, verbose=0, callbacks=[ours])
-    left = [thread.name for thread in threading.enumerate() if "feedwatch" in thread.name]
-    return {**outcome(ours), "threads": left}
 
 
 @row

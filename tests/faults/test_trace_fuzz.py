@@ -1,15 +1,13 @@
 """Readers against damage: whatever a file holds, the answer is a sample or one TraceError.
 
-FEEDWATCH_FUZZ_EXAMPLES=1000 takes minutes instead of seconds.
+`make fuzz SECONDS=600` takes ten minutes for each.
 """
 
 import gzip
 import json
-import os
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedwatch.cli.trace import as_json
@@ -19,12 +17,7 @@ from feedwatch.probe.traces import read_trace
 from feedwatch.probe.traces.analysis import analyse
 from feedwatch.probe.traces.xspace import read_xspace
 from feedwatch.probe.traces.xspace_schema import xspace_class
-
-SOME = settings(
-    max_examples=int(os.environ.get("FEEDWATCH_FUZZ_EXAMPLES", "40")),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+from tests.faults.fuzzing import fuzzed
 
 scalars = (
     st.none()
@@ -154,15 +147,13 @@ def read_bytes(data, suffix):
     assert "\n" not in said
 
 
-@SOME
-@given(traces, st.booleans())
+@fuzzed(traces, st.booleans())
 def test_json_of_any_shape_is_a_sample_or_one_line(trace, compressed):
     data = json.dumps(trace).encode()
     read_bytes(gzip.compress(data) if compressed else data, ".json")
 
 
-@SOME
-@given(st.lists(events, min_size=1, max_size=6), st.data())
+@fuzzed(st.lists(events, min_size=1, max_size=6), st.data())
 def test_json_cut_or_changed_anywhere_is_a_sample_or_one_line(made, data):
     raw = bytearray(json.dumps({"traceEvents": made}).encode())
     place = data.draw(st.integers(0, len(raw) - 1))
@@ -170,8 +161,7 @@ def test_json_cut_or_changed_anywhere_is_a_sample_or_one_line(made, data):
     read_bytes(bytes(raw[: data.draw(st.integers(1, len(raw)))]) if data.draw(st.booleans()) else bytes(raw), ".json")
 
 
-@SOME
-@given(st.lists(planes, max_size=4))
+@fuzzed(st.lists(planes, max_size=4))
 def test_an_xspace_of_any_content_is_a_sample(parts):
     data = xspace_bytes(parts)
     try:
@@ -180,8 +170,7 @@ def test_an_xspace_of_any_content_is_a_sample(parts):
         assert not parts
 
 
-@SOME
-@given(st.lists(planes, min_size=1, max_size=2), st.data())
+@fuzzed(st.lists(planes, min_size=1, max_size=2), st.data())
 def test_an_xspace_cut_or_changed_anywhere_is_a_sample_or_one_line(parts, data):
     raw = bytearray(xspace_bytes(parts))
     place = data.draw(st.integers(0, len(raw) - 1))
@@ -191,8 +180,7 @@ def test_an_xspace_cut_or_changed_anywhere_is_a_sample_or_one_line(parts, data):
     )
 
 
-@SOME
-@given(st.binary(max_size=200))
+@fuzzed(st.binary(max_size=200))
 def test_bytes_of_any_kind_are_a_sample_or_one_line(data):
     read_bytes(data, "")
     read_bytes(b"\x1f\x8b" + data, "")

@@ -44,7 +44,7 @@ def test_a_second_attempt_is_counted_and_named(run, room):
     assert f"tests/{room}/test_once.py::test_it: AssertionError: a busy machine" in output
 
 
-@pytest.mark.parametrize("room", ["faults", "unit", "rules", "simulated"])
+@pytest.mark.parametrize("room", ["faults", "unit", "rules"])
 def test_no_second_attempt_where_one_failure_is_one_too_many(run, room):
     code, output = run(room)
     assert code == 1

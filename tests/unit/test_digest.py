@@ -1,9 +1,12 @@
 """The sink thread's half, called directly: marks in, windows and reports out."""
 
+import itertools
 import warnings
+from dataclasses import replace
 
 import pytest
 
+from feedwatch.diagnose.judge import judge
 from feedwatch.digest import (
     EARLY_REPORTS,
     POINT_SECONDS,
@@ -245,6 +248,25 @@ def test_a_verdict_that_changes_is_written_early_and_not_for_ever(digest, writte
     assert len(written.reports) <= EARLY_REPORTS + 4
 
 
+def test_a_verdict_that_is_another_one_every_second_is_written_so_often_and_no_more(
+    digest, written, clock, monkeypatch
+):
+    bounds = itertools.cycle((Bound.INPUT, Bound.COMPUTE))
+    monkeypatch.setattr("feedwatch.digest.judge", lambda *known: replace(judge(*known), bound=next(bounds)))
+    hours(digest, clock, 100 / 3600)
+    assert EARLY_REPORTS <= len(written.reports) <= EARLY_REPORTS + 4
+
+
+def test_points_of_windows_of_milliseconds_are_bounded(digest, written, clock):
+    for step in range(POINTS_AT_ONCE + 200):
+        clock.advance_ms(4)
+        digest.take(
+            Piece([record(step + 1, wall_ms=4, wait_ms=1, compute_ms=2)], [], clock.wall_s(), clock.now_ns(), 0)
+        )
+        digest.write(facts(), 0)
+    assert POINTS_AT_ONCE - 5 <= len(written.points) <= POINTS_AT_ONCE + 5
+
+
 # -- an output that fails ---------------------------------------------------------------------------
 
 
@@ -362,3 +384,26 @@ def test_usual_steps_need_no_note(digest, marks):
     for _ in range(5):
         read(digest, second(marks))
     assert digest.latest.self_cost.notes == ()
+
+
+def test_reports_that_are_written_show_single_steps_and_the_others_do_not_pay_for_them(digest, written, marks):
+    for _ in range(3):
+        log = second(marks)
+        pieces = list(digest.pieces(log, ()))
+        digest.see(log, (), pieces)
+        for piece in pieces:
+            digest.take(piece)
+        digest.write(facts(), 0)
+    (report,) = written.reports  # the verdict did not change
+    last = next(each for each in report.timeline.excerpts if each.why == "last")
+    assert last.lanes[0].took_us[:3] == (6_000, 3_000, 1_000)
+    assert digest.latest.timeline is None
+
+
+@pytest.mark.lenient
+def test_a_timeline_that_fails_costs_no_report(digest, written, marks, monkeypatch):
+    monkeypatch.setattr(digest.timeline, "section", lambda: 1 / 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        read(digest, second(marks))
+    assert written.reports[0].timeline is None

@@ -2,7 +2,9 @@
 
 import ast
 import importlib.util
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +26,8 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 # `hooks/run.py`, `docs/rules/`, and with a name inside the module: `hooks/run.py:WatchedRun`.
 NAMED = re.compile(r"(?:[\w.-]+/)*[\w.-]+(?:\.(?:py|md|js|toml|txt|gz)|/)(?::\w+(?:\.\w+)?)?")
 DOTTED = re.compile(r"feedwatch(?:\.\w+)+")
+# Addresses of the project, from the only place where they are chosen.
+URLS = dict(re.findall(r'^(\w+) = "(https://.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE))
 
 
 def prose(page):
@@ -99,14 +103,25 @@ def broken_links(text, page):
     wrong = []
     for target in LINK.findall(text):
         path, _, anchor = target.partition("#")
-        linked = page.parent / path if path else page
-        if "://" in target:
-            continue
+        linked = ours(path) if "://" in path else page.parent / path if path else page
+        if linked is None:
+            continue  # somebody else's
         if not linked.exists():
             wrong.append(f"no page {target}")
         elif anchor and anchor not in anchors(linked):
             wrong.append(f"no heading {target}")
     return wrong
+
+
+def ours(address):
+    """The file behind an address of the project; None for other people's."""
+    for start in (f"{URLS['Repository']}/blob/main/", f"{URLS['Repository']}/raw/main/"):
+        if address.startswith(start):
+            return ROOT / address.removeprefix(start)
+    if address.startswith(URLS["Documentation"]):
+        page = address.removeprefix(URLS["Documentation"]) or "index.html"
+        return ROOT / "docs" / page.replace(".html", ".md")
+    return None
 
 
 def tree_problems(block):
@@ -134,7 +149,11 @@ def test_what_a_page_names_is_there(page):
     assert problems(prose(page), page) + [wrong for block in blocks for wrong in tree_problems(block)] == []
 
 
-FOR_USERS = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOR_USERS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "examples/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "docs" / "rules" / "README.md",
+]
 
 
 @pytest.mark.parametrize("page", FOR_USERS, ids=[page.relative_to(ROOT).as_posix() for page in FOR_USERS])
@@ -142,9 +161,75 @@ def test_the_links_of_a_page_for_users_lead_somewhere(page):
     assert broken_links(prose(page), page) == []
 
 
+def test_readme_is_read_elsewhere_too_so_its_links_and_pictures_are_absolute():
+    targets = LINK.findall(prose(ROOT / "README.md"))
+    assert len(targets) > 20
+    assert [target for target in targets if not target.startswith("https://")] == []
+
+
+def test_the_project_has_one_address():
+    """Whoever moves it changes all of these at once."""
+    host, owner, name = URLS["Repository"].removeprefix("https://").split("/")
+    assert URLS["Documentation"] == f"https://{owner}.{host.partition('.')[0]}.io/{name}/"
+    assert all(url.startswith((URLS["Repository"], URLS["Documentation"])) for url in URLS.values())
+    shown = [ROOT / "mkdocs.yml", ROOT / "README.md", *(ROOT / ".github").rglob("*.yml"), *(ROOT / "docs").glob("*.md")]
+    found = {
+        address
+        for page in shown
+        for address in re.findall(r"https://[\w./-]*feedwatch[\w./-]*", page.read_text(encoding="utf-8"))
+    }
+    assert len(found) > 10
+    assert [each for each in sorted(found) if not each.startswith((URLS["Repository"], URLS["Documentation"]))] == []
+
+
+PICTURES = sorted((ROOT / "docs" / "images").glob("*.png"))
+
+
+def test_every_picture_is_shown_somewhere_and_taken_by_the_tool():
+    """Whoever adds one by hand shows something that no run has said."""
+    shown = "".join(page.read_text(encoding="utf-8") for page in FOR_USERS)
+    used = {Path(name).stem for name in re.findall(r"images/([\w-]+\.png)", shown)}
+    taken = set(re.findall(r'camera\.take\(\s*"([\w-]+)"', (ROOT / "tools" / "take_pictures.py").read_text()))
+    assert {picture.stem for picture in PICTURES} == used == taken
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=[picture.stem for picture in PICTURES])
+def test_a_picture_says_in_itself_which_run_it_shows(picture):
+    image = pytest.importorskip("PIL.Image")
+    with image.open(picture) as opened:
+        said = opened.text.get("Source", "")
+    assert re.match(r"a real run, feedwatch [\d.]+, \d{4}-\d\d-\d\d, .+, GPU: ", said)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Strict: a link that leads nowhere is an error."""
+    pytest.importorskip("mkdocs")
+    where = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(where)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return where
+
+
+def test_the_site_is_built_and_asks_nobody_else(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 80
+    loaded = r'<(?:script|img|link rel="(?:stylesheet|preconnect|preload)")[^>]*(?:src|href)="(https?:[^"]*)"'
+    assert {address for page in pages for address in re.findall(loaded, page.read_text(encoding="utf-8"))} == set()
+    assert "FW101" in (site / "search" / "search_index.js").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        (
+            f"see [this]({URLS['Repository']}/blob/main/docs/nobody.md)",
+            f"no page {URLS['Repository']}/blob/main/docs/nobody.md",
+        ),
+        (f"see [this]({URLS['Documentation']}nobody.html)", f"no page {URLS['Documentation']}nobody.html"),
         ("see `hooks/nobody.py`", "no file hooks/nobody.py"),
         ("see `src/feedwatch/nobody.py`", "no file src/feedwatch/nobody.py"),
         ("see `keras/src/nobody.py`", "no file keras/src/nobody.py"),

@@ -120,6 +120,15 @@ def test_a_file_is_read_up_to_its_limit(tmp_path):
         read_file(path, (1 << 20) - 1)
 
 
+def test_a_file_above_its_limit_is_never_handed_to_its_reader(tmp_path):
+    """An event file or a trace is read in pieces: its size is all that is known before."""
+    (tmp_path / "file").write_bytes(b"x" * 10)
+    with opened(tmp_path / "file", 10) as file:
+        assert file.read() == b"x" * 10
+    with pytest.raises(ReportError, match="larger"), opened(tmp_path / "file", 9):
+        raise AssertionError
+
+
 def test_a_file_that_grows_while_it_is_read_is_no_longer_than_its_limit(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)

@@ -14,6 +14,8 @@ from feedwatch.measure.marks import COMPUTE, ENTER, GOT, H2D, INPUT, LEAVE, TRAI
 from feedwatch.model.report import Status
 from feedwatch.sink import Sink
 
+pytestmark = pytest.mark.alone
+
 
 def hundred_clock_readings():
     for _ in range(100):

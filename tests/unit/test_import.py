@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 HEAVY = ("tensorflow", "torch", "keras", "lightning", "jax", "tensorboard", "numpy", "rich", "psutil")
 
 MEASURE = """

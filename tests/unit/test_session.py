@@ -276,3 +276,32 @@ def test_a_script_that_ends_in_mid_run_leaves_a_report_of_how_it_ended(tmp_path,
     report = load_run(tmp_path)
     assert report.status is status
     assert report.steps.batches == (by == "hook")
+
+
+class Coarse(FakeClock):
+    """Moves every 16 ms."""
+
+    def now_ns(self):
+        return super().now_ns() // self.tick_ns() * self.tick_ns()
+
+    def tick_ns(self):
+        return 16_000_000
+
+
+@pytest.mark.parametrize(("wall_ms", "bound"), [(1.0, Bound.UNKNOWN), (1000.0, Bound.INPUT)])
+def test_f87_a_coarse_clock_tells_the_parts_of_long_steps_only(tmp_path, wall_ms, bound):
+    clock = Coarse()
+    session = opened(tmp_path, clock)
+    feed(
+        session,
+        clock,
+        steps=2000 if wall_ms < 10 else 100,
+        wall_ms=wall_ms,
+        wait_ms=wall_ms / 2,
+        compute_ms=wall_ms / 2,
+    )
+    session.close(Status.FINISHED)
+    report = session.report
+    assert report.verdict.bound is bound
+    assert (report.phases["input_wait"] is None) is (bound is Bound.UNKNOWN)
+    assert any("clock moves in steps of 16 ms" in note for note in report.self_cost.notes)

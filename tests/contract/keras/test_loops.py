@@ -54,7 +54,7 @@ def test_the_workers_of_a_loader_are_measured_and_rules_about_them_can_speak(bac
     assert scripted.ITEM_MS <= loader["item_ms"] <= 5 * scripted.ITEM_MS
     assert loader["blocked_share"] > 0.5
     assert found["batch"]["dtypes"] == {"float32": 16 * 9 * 4}
-    assert "FW111" in found["codes"]  # the items wait for storage, which is a sleep here
+    assert {"FW102", "FW111"} & set(found["codes"])  # the items only wait, which is a sleep here: more of them may
     assert found["given_back"]
 
 

@@ -9,6 +9,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from feedwatch.lightning import FeedWatch
 from tests.contract.lightning.models import variant
 
+pytestmark = pytest.mark.alone
+
 
 class Watch(FeedWatch):
     def _open(self, trainer):

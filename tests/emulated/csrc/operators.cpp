@@ -133,8 +133,10 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
   if (copy.pageable) {
     check_not_capturing("a copy of pageable memory");
   }
-  move_data(self, to);
+  // The device begins when the copy is called, and the bytes are moved meanwhile: a link that is slower than this
+  // machine's memory is busy for exactly its own time.
   carry(copy, static_cast<int64_t>(self.nbytes()));
+  move_data(self, to);
   const bool leaves_device = self.is_cpu() || to.is_cpu();
   if (leaves_device && (copy.pageable || !non_blocking)) {
     current_stream(copy.device).synchronise("copy");
@@ -156,6 +158,9 @@ at::Scalar item(const at::Tensor& self) {
   current_stream(device).synchronise("item");
   return at::native::_local_scalar_dense_cpu(on_host(self));
 }
+
+// Values are computed the moment an operator is called, so no stream can read memory that another one has been given.
+void record_stream(at::Tensor&, at::Stream) {}
 
 // Their results' sizes depend on the data, so on a device the host has to wait for them.
 bool needs_data(const std::string& name) {
@@ -245,6 +250,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("_copy_from", copy_from);
   library.impl("_copy_from_and_resize", copy_from_and_resize);
   library.impl("_local_scalar_dense", item);
+  library.impl("record_stream", record_stream);
   library.impl("as_strided", at::native::as_strided_tensorimpl);
   library.impl("view", at::native::view);
   library.impl("_reshape_alias", at::native::_reshape_alias);

@@ -10,6 +10,7 @@ from benchmarks.pages import PAGES
 from benchmarks.pages.comparison_page import cheaper_tools
 from benchmarks.pages.features import FEATURES, TOOLS
 from benchmarks.targets import targets
+from feedwatch import __version__
 
 ROOT = Path(__file__).parents[3]
 STORED = json.loads((ROOT / "benchmarks" / "results.json").read_text())
@@ -67,10 +68,46 @@ def test_what_feedwatch_says_of_itself_is_held_on_both_sides():
         assert verdict(results, what) == expected, factor
 
 
+def with_two(ours, theirs, width):
+    """SimpleProfiler beside feedwatch, on the tiny step of Lightning."""
+    changed = with_overhead("overhead_lightning", "tiny", "feedwatch", "median_wall_us", ours, width)
+    adds = changed["parts"]["overhead_lightning"]["figures"]["tiny"]["variants"]["SimpleProfiler"]["adds"]
+    adds["median_wall_us"] = {"median": theirs, "low": theirs - width, "high": theirs + width}
+    return changed
+
+
 def test_a_tool_that_costs_less_is_named():
-    cheaper = with_overhead("overhead_lightning", "tiny", "SimpleProfiler", "median_wall_us", -5000.0)
-    assert any("SimpleProfiler adds -5000.0" in line for line in cheaper_tools(cheaper["parts"]))
-    assert "SimpleProfiler adds -5000.0" in PAGES["docs/comparison.md"](cheaper)
+    page = PAGES["docs/comparison.md"](with_two(500.0, 40.0, width=1.0))
+    assert "- Lightning, tiny step: SimpleProfiler adds 40.0 ± 0.7 µs per step, feedwatch 500.0 ± 0.2 µs." in page
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(50.0, 20.0), (50.0, -400.0), (-50.0, 20.0)])
+def test_a_difference_inside_its_error_is_no_ranking(ours, theirs):
+    cheaper, alike = cheaper_tools(with_two(ours, theirs, width=200.0)["parts"])
+    assert not [line for line in cheaper if "tiny step: SimpleProfiler" in line]
+    assert "SimpleProfiler (Lightning, tiny step)" in alike
+
+
+def test_a_dearer_tool_is_neither_cheaper_nor_alike():
+    cheaper, alike = cheaper_tools(with_two(10.0, 400.0, width=1.0)["parts"])
+    assert "SimpleProfiler" not in "".join(line for line in (*cheaper, *alike) if "tiny" in line)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_cost_is_printed_as_a_gain(name):
+    text = PAGES[name](with_two(-20.0, -400.0, width=10.0)).replace("\u2212", "-")
+    cells = [cell for line in text.splitlines() if "no callback" in line for cell in line.split(" | ")]
+    assert cells
+    assert not [cell for cell in cells if cell.lstrip("| ").startswith("-")]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_figures_of_another_version_are_called_older(name):
+    results = copy.deepcopy(STORED)
+    results["machine"]["versions"]["feedwatch"] = __version__
+    assert "Older than the code" not in PAGES[name](results)
+    results["machine"]["versions"]["feedwatch"] = "0.0.1"
+    assert "**Older than the code.** These figures were made with feedwatch 0.0.1" in PAGES[name](results)
 
 
 @pytest.mark.parametrize("peer", ["traceml", "xprof"])

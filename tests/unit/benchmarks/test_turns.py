@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.turns import take_turns
 
+pytestmark = pytest.mark.alone
+
 
 def fit_of(steps, who, seen, pause_s=0.0):
     def fit(side):

@@ -19,6 +19,9 @@ class VirtualHost:
     def wall_s(self):
         return self.time_ns / 1e9
 
+    def tick_ns(self):
+        return 1
+
     def work_ms(self, ms):
         self.time_ns += round(ms * 1e6)
 
