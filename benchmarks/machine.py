@@ -6,19 +6,22 @@ from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from feedwatch import __version__
 from feedwatch.probe.cpu_budget import cpu_budget
 
-PACKAGES = ("feedwatch", "tensorflow", "keras", "torch", "lightning", "tensorboard", "numpy")
+PACKAGES = ("tensorflow", "keras", "torch", "lightning", "tensorboard", "numpy")
 
 
 def describe() -> dict[str, object]:
     return {
         "cpu": cpu_model(),
         "cpus": cpu_budget(),
-        "gpu": "none",
+        "gpu": gpus(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := installed(name)) is not None},
+        # Of ourselves what runs, not what was installed: a checkout may have moved on since then.
+        "versions": {"feedwatch": __version__}
+        | {name: found for name in PACKAGES if (found := installed(name)) is not None},
     }
 
 
@@ -28,6 +31,21 @@ def today() -> str:
 
 def load_average() -> float:
     return round(os.getloadavg()[0], 2)
+
+
+def gpus() -> str:
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return "none"
+    try:
+        count = pynvml.nvmlDeviceGetCount()
+        names = [str(pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(index))) for index in range(count)]
+    finally:
+        pynvml.nvmlShutdown()
+    return ", ".join(names) or "none"
 
 
 def cpu_model() -> str:

@@ -28,6 +28,8 @@ class Part:
 PARTS = (
     Part("overhead-keras", "overhead_keras", "overhead_keras"),
     Part("overhead-lightning", "overhead_lightning", "overhead_lightning"),
+    Part("overhead-loop", "overhead_loop", "overhead_loop"),
+    Part("accuracy", "accuracy_doors", "accuracy_doors"),
     Part("accuracy", "accuracy_keras", "accuracy_keras"),
     Part("accuracy", "accuracy_lightning", "accuracy_lightning"),
     Part("scale", "scale", "scale"),

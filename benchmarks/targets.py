@@ -7,6 +7,8 @@ from typing import Any
 
 OURS, EMPTY = "feedwatch", "empty callback"
 SELF_FACTOR = 1.5
+# Of standard errors: what chance gives in one of twenty measurements is called noise.
+NOISE_ERRORS = 2.0
 # Lightning with one torch thread does all its work on the training thread, whose CPU time a busy machine disturbs
 # least. Keras runs our timestamps on TensorFlow's threads: only the wall clock sees them.
 LIGHTNING_CLOCK, KERAS_CLOCK = "thread_cpu_us", "wall_us"
@@ -24,13 +26,30 @@ class Estimate:
     def text(self, unit: str = "µs") -> str:
         return f"{self.value:.1f} ± {self.error:.1f} {unit}"
 
+    @property
+    def seen(self) -> bool:
+        """Whether there is a cost above the noise."""
+        return self.value > NOISE_ERRORS * self.error
+
+    @property
+    def noise(self) -> float:
+        """No callback makes a step shorter: what lies below zero is noise, however small the error looks."""
+        return max(self.error, -self.value)
+
+    def cost(self, digits: int = 1) -> str:
+        return (
+            f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
+            if self.seen
+            else f"no difference (± {self.noise:.{digits}f})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
     what: str
     goal: str
     measured: str
-    verdict: str  # met | not met | undecided: the noise is larger than the distance to the goal
+    verdict: str  # met | not met | undecided: the distance to the goal is inside the noise
 
     def line(self) -> str:
         return f"{self.verdict:9}  {self.what}: {self.measured} (goal: {self.goal})"
@@ -45,7 +64,7 @@ def added(table: Results, variant: str, clock: str) -> Estimate:
 
 def judged(distance: float, error: float) -> str:
     """`distance`: how far below the goal, negative when above it."""
-    if abs(distance) < error:
+    if abs(distance) < NOISE_ERRORS * error:
         return "undecided"
     return "met" if distance > 0 else "not met"
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from feedwatch.advise.pages import page_markdown, symptom_index
+from feedwatch.advise.pages import page_markdown, rule_index, symptom_index
 from feedwatch.advise.registry import RETIRED, RULES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -13,6 +13,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 def pages() -> dict[Path, str]:
     codes = [*(rule.code for rule in RULES), *RETIRED]
     wanted = {DOCS / "rules" / f"{code}.md": page_markdown(code) for code in codes}
+    wanted[DOCS / "rules" / "README.md"] = rule_index()
     wanted[DOCS / "symptoms.md"] = symptom_index()
     return wanted
 

@@ -1,19 +1,20 @@
 """docs/comparison.md: what else one could use, measured on the same workloads, and where it is the better choice."""
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import Any
 
 from benchmarks.pages.accuracy_tables import summary_table, xprof_table
 from benchmarks.pages.features import ALSO, BETTER, FEATURES, TOOLS
-from benchmarks.pages.markdown import machine_line, page, table
-from benchmarks.pages.overhead_tables import base_line, overhead_table
+from benchmarks.pages.markdown import machine_line, older_than_the_code, page, table
+from benchmarks.pages.overhead_tables import LEGEND, base_line, overhead_table
 from benchmarks.pages.results_page import FRAMEWORKS, accuracy_groups
-from benchmarks.targets import EMPTY, OURS, added
+from benchmarks.targets import EMPTY, NOISE_ERRORS, OURS, Estimate, added
 
 HEAD = """# feedwatch and what you could use instead
 
 The table of features is read from the sources of the versions named. The figures are made by `make bench` and not
-edited by hand; all of them are in [benchmarks/RESULTS.md](../benchmarks/RESULTS.md)."""
+edited by hand; all of them are in [benchmarks/RESULTS.md](https://github.com/feedwatch/feedwatch/blob/main/benchmarks/RESULTS.md)."""
 
 CLOCK = "median_wall_us"  # the usual step: few pairs are enough to tell tools apart
 
@@ -22,6 +23,7 @@ def comparison_page(results: Mapping[str, Any]) -> str:
     parts = results["parts"]
     return page(
         HEAD,
+        older_than_the_code(results),
         "## Features\n\n" + table(("", *TOOLS), FEATURES),
         "## Where another tool is the better choice\n\n" + BETTER,
         _cheaper(parts),
@@ -33,35 +35,53 @@ def comparison_page(results: Mapping[str, Any]) -> str:
     )
 
 
-def cheaper_tools(parts: Mapping[str, Any]) -> list[str]:
-    """Every tool that added less to a step than feedwatch did, said by the figures themselves."""
-    found = []
-    for key, name in FRAMEWORKS.items():
-        for size, sizes in parts.get(f"overhead_{key}", {}).get("figures", {}).items():
-            found += _cheaper_in(sizes, f"{name}, {size} step")
-    for size, sizes in parts.get("traceml", {}).get("figures", {}).get("overhead", {}).items():
-        found += _cheaper_in(sizes, f"Lightning under TraceML's launcher, {size} step")
-    return found
+def cheaper_tools(parts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Tools that added less to a step than feedwatch, and those that cannot be told from it, said by the figures."""
+    cheaper: list[str] = []
+    alike: list[str] = []
+    for where, sizes in _workloads(parts):
+        ours = added(sizes, OURS, CLOCK)
+        for name in sizes["variants"]:
+            if name in (OURS, EMPTY):
+                continue
+            theirs = added(sizes, name, CLOCK)
+            if _told_apart(ours, theirs):
+                said = f"- {where}: {name} adds {theirs.cost()} µs per step, feedwatch {ours.cost()} µs."
+                cheaper += [said] if theirs.value < ours.value else []
+            else:
+                alike.append(f"{name} ({where})")
+    return cheaper, alike
 
 
-def _cheaper_in(sizes: Mapping[str, Any], where: str) -> list[str]:
-    ours = added(sizes, OURS, CLOCK)
-    rivals = {name: added(sizes, name, CLOCK) for name in sizes["variants"] if name not in (OURS, EMPTY)}
-    return [
-        f"- {where}: {name} adds {rival.text()} per step, feedwatch {ours.text()}."
-        for name, rival in rivals.items()
-        if rival.value < ours.value
+def _workloads(parts: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    found = [
+        (f"{name}, {size} step", sizes)
+        for key, name in FRAMEWORKS.items()
+        for size, sizes in parts.get(f"overhead_{key}", {}).get("figures", {}).items()
+    ]
+    under_traceml = parts.get("traceml", {}).get("figures", {}).get("overhead", {})
+    return found + [
+        (f"Lightning under TraceML's launcher, {size} step", sizes) for size, sizes in under_traceml.items()
     ]
 
 
+def _told_apart(one: Estimate, other: Estimate) -> bool:
+    """A cost below zero counts as none: it would rank a tool by luck."""
+    distance = abs(max(0.0, one.value) - max(0.0, other.value))
+    return distance > NOISE_ERRORS * sqrt(one.noise**2 + other.noise**2)
+
+
 def _cheaper(parts: Mapping[str, Any]) -> str:
-    found = cheaper_tools(parts)
-    said = "\n".join(found) if found else "In these measurements none added less to a step than feedwatch."
-    return "### Tools that cost less per step\n\n" + said
+    cheaper, alike = cheaper_tools(parts)
+    said = ["### Tools that cost less per step"]
+    said.append("\n".join(cheaper) if cheaper else "None of those measured, above the noise.")
+    if alike:
+        said.append(f"No difference from feedwatch above the noise: {', '.join(alike)}.")
+    return "\n\n".join(said)
 
 
 def _overhead(parts: Mapping[str, Any]) -> str:
-    blocks = ["## Measured: what each adds to a step"]
+    blocks = ["## Measured: what each adds to a step", LEGEND]
     for key, name in FRAMEWORKS.items():
         sizes = parts.get(f"overhead_{key}", {}).get("figures", {}).get("tiny")
         if sizes is not None:

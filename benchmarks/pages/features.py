@@ -15,10 +15,10 @@ FEATURES: Final[tuple[tuple[str, ...], ...]] = (
     ("Keras on TensorFlow", "yes", "no", "in a window", "yes, without input wait", "–"),
     ("Keras on torch and JAX", "yes", "no", "JAX", "not its profiler on torch", "–"),
     ("Lightning", "yes", "yes; not compiled modules or spawned ranks", "no", "–", "yes"),
-    ("plain PyTorch, Hugging Face Trainer", "no", "**yes**", "–", "–", "–"),
+    ("plain PyTorch, Hugging Face Trainer", "yes", "yes", "–", "–", "–"),
     (
         "starvation by the device's clock, without a sync",
-        "yes (simulated device only so far)",
+        "yes (emulated device only so far)",
         "yes (CUDA events)",
         "in a window",
         "no",
@@ -53,14 +53,21 @@ FEATURES: Final[tuple[tuple[str, ...], ...]] = (
         "no",
         "a hint on workers",
     ),
-    ("gain of a change", "range with its basis", "no", "no", "no", "no"),
+    ("gain of a change", "range: predicted, or measured by `feedwatch try`", "no", "no", "no", "no"),
     ("two runs compared", "yes, with significance", "yes", "no", "by eye", "no"),
     ("exit code for CI", "yes", "yes (pilot)", "no", "no", "no"),
     ("in TensorBoard", "scalars, text, own tab", "no", "own tab", "scalars", "scalars"),
     ("HTML file", "yes", "yes", "no", "no", "no"),
-    ("live view", "TensorBoard", "**terminal and dashboard**", "no", "TensorBoard", "progress bar"),
+    (
+        "live view",
+        "TensorBoard; one line (`progress=True`)",
+        "**terminal and dashboard**",
+        "no",
+        "TensorBoard",
+        "progress bar",
+    ),
     ("several ranks", "yes, merged by the reader", "yes, aligned step by step", "hosts side by side", "no", "no"),
-    ("without an edit of the script", "Lightning: `FEEDWATCH=1`", "**yes**, own launcher", "no", "–", "–"),
+    ("without an edit of the script", "yes: `feedwatch run train.py`", "yes, own launcher", "no", "–", "–"),
     ("second process", "no", "yes (aggregator)", "no", "no", "no"),
     ("reports its own cost", "yes, in every report", "no", "no", "no", "no"),
     ("run on GPUs", "**not yet**", "yes", "yes", "yes", "yes"),
@@ -78,7 +85,6 @@ ALSO: Final = """\
 
 BETTER: Final = """\
 - You want to know which *operator* or kernel is slow, or a timeline: xprof, PyTorchProfiler.
-- You train with Hugging Face Trainer or a loop of your own, or want forward, backward and optimizer apart, or memory
-  growth, or a live view in the terminal: TraceML.
+- You want forward, backward and optimizer apart, or memory growth, or a live view in the terminal: TraceML.
 - You need something proven on GPUs today: the others have run there for years, feedwatch has not run on one yet.
 - You only want a table at the end and no dependency: Lightning's SimpleProfiler."""

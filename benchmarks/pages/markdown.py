@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from feedwatch import __version__
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
@@ -21,10 +23,6 @@ def number(value: float | None, digits: int = 1) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def with_quartiles(spread: Mapping[str, float], digits: int = 1) -> str:
-    return f"{spread['median']:+.{digits}f} ({spread['low']:+.{digits}f} … {spread['high']:+.{digits}f})"
-
-
 def machine_line(results: Mapping[str, Any]) -> str:
     """Where and when; every figure belongs to a machine."""
     seen = results["machine"]
@@ -36,4 +34,15 @@ def machine_line(results: Mapping[str, Any]) -> str:
     return (
         f"Measured {when} on {seen['cpu']}, {seen['cpus']:g} CPUs, GPU: {seen['gpu']}; {seen['system']}, "
         f"Python {seen['python']}, {versions}. Load average before the parts: {loads[0]:.1f} to {loads[-1]:.1f}."
+    )
+
+
+def older_than_the_code(results: Mapping[str, Any]) -> str:
+    """Empty when the figures were made with the code that stands beside them."""
+    made_with = results["machine"]["versions"]["feedwatch"]
+    if made_with == __version__:
+        return ""
+    return (
+        f"> **Older than the code.** These figures were made with feedwatch {made_with}; this is {__version__}, and "
+        "what it costs has not been measured again. `make bench` on a quiet machine does."
     )

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.pages.markdown import machine_line, page, table
-from benchmarks.pages.overhead_tables import base_line, overhead_table, said_line
+from benchmarks.pages.markdown import machine_line, older_than_the_code, page, table
+from benchmarks.pages.overhead_tables import LEGEND, base_line, overhead_table, said_line
 from benchmarks.pages.results_page import FRAMEWORKS, NOISE, bold
 from benchmarks.targets import targets
 
 HEAD = """# What feedwatch costs
 
-Made by `make bench`; not edited by hand. All figures: [benchmarks/RESULTS.md](../benchmarks/RESULTS.md).
+Made by `make bench`; not edited by hand. All figures: [benchmarks/RESULTS.md](https://github.com/feedwatch/feedwatch/blob/main/benchmarks/RESULTS.md).
 
 Every report holds feedwatch's own cost in *this* run on *your* machine: `self.us_per_step` on the training thread, and
 `self.overhead_ratio`, the share of the time at most: with the CPU time of feedwatch's own thread added, which training
@@ -31,7 +31,14 @@ Profiler windows are off on machines without a GPU and are not in these figures.
 
 def overhead_page(results: Mapping[str, Any]) -> str:
     return page(
-        HEAD, _promises(results), *_tables(results["parts"]), WHERE, _large(results["parts"]), machine_line(results)
+        HEAD,
+        older_than_the_code(results),
+        _promises(results),
+        "## Measured\n\n" + LEGEND,
+        *_tables(results["parts"]),
+        WHERE,
+        _large(results["parts"]),
+        machine_line(results),
     )
 
 
@@ -45,7 +52,7 @@ def _tables(parts: Mapping[str, Any]) -> list[str]:
     for key, name in FRAMEWORKS.items():
         for size, sizes in parts.get(f"overhead_{key}", {}).get("figures", {}).items():
             step = f"a tiny step{size.removeprefix('tiny')}" if size.startswith("tiny") else "a step of about 5 ms"
-            blocks += [f"## {name}, {step}", f"{base_line(sizes)} {said_line(sizes)}".strip(), overhead_table(sizes)]
+            blocks += [f"### {name}, {step}", f"{base_line(sizes)} {said_line(sizes)}".strip(), overhead_table(sizes)]
     return blocks
 
 

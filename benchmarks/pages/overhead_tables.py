@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.pages.markdown import table, with_quartiles
+from benchmarks.pages.markdown import table
+from benchmarks.targets import added
+
+LEGEND = """\
+Figures are medians of paired differences with one standard error (±). *No difference (± x)*: none above the noise of
+two standard errors; x is how far such a measurement is off by chance. A cost below zero is noise, too, never a gain."""
 
 HEAD = (
     "",
     "adds to the usual step, µs",
     "to the mean step, µs",
     "CPU of the training thread, µs",
-    "of the usual step",
     "once per fit, ms",
     "compared with (pairs)",
 )
@@ -18,7 +22,7 @@ HEAD = (
 
 def overhead_table(sizes: Mapping[str, Any]) -> str:
     """One workload: `sizes` is what a part stored under its name."""
-    return table(HEAD, [_row(name, row) for name, row in sizes["variants"].items()])
+    return table(HEAD, [_row(sizes, name) for name in sizes["variants"]])
 
 
 def base_line(sizes: Mapping[str, Any]) -> str:
@@ -32,15 +36,15 @@ def said_line(sizes: Mapping[str, Any]) -> str:
     return "" if said is None else f"feedwatch's own report says {said['median']:.1f} µs per step of itself."
 
 
-def _row(name: str, row: Mapping[str, Any]) -> list[str]:
-    adds = row["adds"]
-    share = adds["median_wall_us"]["median"] / row["base"]["median_wall_us"]
+def _row(sizes: Mapping[str, Any], name: str) -> list[str]:
+    row = sizes["variants"][name]
+    usual = added(sizes, name, "median_wall_us")
+    share = f" ({100 * usual.value / row['base']['median_wall_us']:.1f} %)" if usual.seen else ""
     return [
         f"**{name}**" if name == "feedwatch" else name,
-        with_quartiles(adds["median_wall_us"]),
-        f"{adds['wall_us']['median']:+.1f}",
-        f"{adds['thread_cpu_us']['median']:+.1f}",
-        f"{100 * share:+.2f} %",
-        f"{adds['once_ms']['median']:+.0f}",
+        usual.cost() + share,
+        added(sizes, name, "wall_us").cost(),
+        added(sizes, name, "thread_cpu_us").cost(),
+        added(sizes, name, "once_ms").cost(0),
         f"{row['against']} ({row['pairs']})",
     ]

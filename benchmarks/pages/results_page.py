@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.pages.accuracy_tables import scene_table, summary_table, xprof_table
-from benchmarks.pages.markdown import machine_line, page, table
-from benchmarks.pages.overhead_tables import base_line, overhead_table, said_line
+from benchmarks.pages.markdown import machine_line, older_than_the_code, page, table
+from benchmarks.pages.overhead_tables import LEGEND, base_line, overhead_table, said_line
 from benchmarks.targets import targets
 
 HEAD = """# Benchmark results
 
 Made by `make bench` from `benchmarks/results.json`; not edited by hand. Overhead is measured in pairs: a fit with and a
-fit without, side by side in one process, in turns who is first. Figures are medians of the paired differences, with
-their quartiles in brackets. The usual step is a fit's median; its mean holds what happens now and then as well."""
+fit without, side by side in one process, in turns who is first. The usual step is a fit's median; its mean holds what
+happens now and then as well."""
 
 NOISE = """\
-± is one standard error of the median; *undecided* means that the distance to the goal is smaller than that. Lightning
-is judged by the CPU time of the training thread, Keras by the wall clock."""
+± is one standard error of the median; *undecided* means that the distance to the goal is smaller than two of them.
+Lightning is judged by the CPU time of the training thread, Keras by the wall clock."""
 
 FRAMEWORKS = {"keras": "Keras on TensorFlow", "lightning": "Lightning"}
 
@@ -25,6 +25,8 @@ def results_page(results: Mapping[str, Any]) -> str:
     parts = results["parts"]
     return page(
         HEAD,
+        older_than_the_code(results),
+        LEGEND,
         machine_line(results),
         _targets(results),
         *(_overhead(parts, key, name) for key, name in FRAMEWORKS.items()),

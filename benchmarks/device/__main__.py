@@ -1,0 +1,101 @@
+"""`python -m benchmarks.device [accuracy] [cost] [copies]`: measures, and writes the tables of RESULTS.md beside this.
+
+Without a name: all three, about five minutes on a quiet machine. The exit code is the number of parts below their aim.
+"""
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import torch
+
+from benchmarks.device import accuracy, copies, cost
+from benchmarks.machine import cpu_model, load_average, today
+from tests.emulated import Emulated, load
+
+PAGE: Final = Path(__file__).parent / "RESULTS.md"
+COPIES_AIM: Final = 0.9
+
+
+class Part(NamedTuple):
+    title: str
+    text: str
+    met: bool
+
+
+def _accuracy(emulated: Emulated) -> Part:
+    rows = accuracy.measure(emulated)
+    right = sum(row.right for row in rows)
+    lines = [
+        f"{right} of {len(rows)} figures of {len(rows) // 3} scenes are within 0.3 ms or 3 % of the device's own log.",
+        "",
+    ]
+    lines += ["| figure | right | mean error | largest error |", "| --- | --- | --- | --- |"]
+    for figure in ("starved", "copy", "compute"):
+        ours = [row for row in rows if row.figure == figure]
+        off = [abs(row.said_ms - row.truth_ms) for row in ours]
+        good = sum(row.right for row in ours)
+        lines.append(f"| {figure} | {good} of {len(ours)} | {sum(off) / len(off):.2f} ms | {max(off):.2f} ms |")
+    wrong = [
+        f"- {row.scene}: {row.figure} is {row.truth_ms:.2f} ms, said {row.said_ms:.2f} ms"
+        for row in rows
+        if not row.right
+    ]
+    return Part("Accuracy", "\n".join([*lines, *([""] if wrong else []), *wrong]), right == len(rows))
+
+
+def _cost(emulated: Emulated) -> Part:
+    rows = cost.measure(emulated)
+    lines = ["CPU time of the training thread per step, tenth percentile, in microseconds.", ""]
+    lines += [
+        "| | bare step | + host's clock | + events | feedwatch says of itself |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        said = "not measured" if row.said_us is None else f"{row.said_us:.0f}"
+        lines.append(f"| {row.door} | {row.bare_us:.0f} | {row.host_us:.0f} | {row.events_us:.0f} | {said} |")
+    return Part("Cost", "\n".join(lines), all(row.right for row in rows))
+
+
+def _copies(emulated: Emulated) -> Part:
+    rows = copies.measure(emulated)
+    right = sum(row.right for row in rows)
+    lines = [
+        f"{right} of {len(rows)} right: the gain was inside what was promised, or none was promised and little gained.",
+        "",
+        "| scene | rule | copies | promised | gained | |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        silent = "told without a gain" if row.said else "silent"
+        promised = silent if row.low is None else f"{row.low:.2f} to {row.high:.2f}"
+        mark = "" if row.right else "wrong"
+        lines.append(f"| {row.scene} | {row.code} | {row.copy_share:.0%} | {promised} | {row.gained:.2f} | {mark} |")
+    return Part("Advice about copies", "\n".join(lines), right >= COPIES_AIM * len(rows))
+
+
+def _where() -> str:
+    return f"Measured on {today()}: {cpu_model()}, load {load_average()} when it ended, torch {torch.__version__}."
+
+
+PARTS: Final[dict[str, Callable[[Emulated], Part]]] = {"accuracy": _accuracy, "cost": _cost, "copies": _copies}
+
+
+def main(names: list[str]) -> int:
+    warnings.simplefilter("ignore")
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    emulated = load()
+    torch.set_num_threads(1)
+    parts = [PARTS[name](emulated) for name in names or PARTS]
+    text = "\n\n".join(f"## {part.title}\n\n{part.text}" for part in parts)
+    print(text)
+    if not names:
+        PAGE.write_text(f"# The device path on the emulated accelerator\n\n{_where()}\n\n{text}\n", encoding="utf-8")
+    return sum(not part.met for part in parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
