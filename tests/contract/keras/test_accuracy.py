@@ -53,24 +53,38 @@ def _measured(backend, number=0):
     return found
 
 
-def is_off(row, backend):
-    # 3 % and 1 ms, plus the 1 % of the sketch that holds the median.
-    allowed_ms = 1.0 + 0.04 * row["truth_ms"]
+# What handing a batch over costs beside the source's own sleep: about 1 ms through a py_function, more on a slow machine.
+HANDING_OVER_MS = 3.0
+
+
+def is_off(row, quickest, backend):
+    """Compared with the quickest script: what both cost beside the sleep, which the source's clock leaves out, cancels."""
+    longer_ms, truth_ms = row["wait_ms"] - quickest["wait_ms"], row["truth_ms"] - quickest["truth_ms"]
+    beside_ms = row["wait_ms"] - row["truth_ms"]
     too_short = row["wait_ms"] < 0.97 * row["truth_ms"] and backend != "jax"
-    return abs(row["wait_ms"] - row["truth_ms"]) > allowed_ms or too_short
+    # 3 % and 1 ms, plus the 1 % of the sketch that holds the median.
+    return abs(longer_ms - truth_ms) > 1.0 + 0.04 * truth_ms or beside_ms > HANDING_OVER_MS or too_short
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["tensorflow", "torch", "jax"])
 def test_the_wait_is_what_the_datas_own_clock_saw(backend):
-    off = []
+    # Each script by itself: a neighbour that comes and goes may spoil another one in every round.
+    proven, off = set(), []
     for number in range(ROUNDS):
         rows = [row for row in _measured(backend, number) if not row["prefetch"] and row["steps_per_execution"] == 1]
-        assert rows
-        off = [row for row in rows if is_off(row, backend)]
+        quickest = min(rows, key=lambda row: row["truth_ms"])
+        off = [row for row in rows if is_off(row, quickest, backend) and _script(row) not in proven]
+        proven |= {_script(row) for row in rows if row not in off}
         if not off:
             break
+    _measured.cache_clear()  # a second attempt measures again
+    assert proven
     assert not off
+
+
+def _script(row):
+    return row["input_ms"], row["compute_ms"]
 
 
 @pytest.mark.slow
