@@ -22,6 +22,8 @@ MOST_BLOCKS: Final = 6
 BLOCK_SHARE: Final = 1 / 40
 LEAST_BLOCK_S: Final = 0.5
 MOST_BLOCK_S: Final = 3.0
+# A block that the end of the time cut short counts from this share of its length on: less is a glimpse, not an answer.
+CUT_SHORT: Final = 0.5
 # An epoch that is shorter than so many blocks is counted whole, with its start.
 SHORT_EPOCH_BLOCKS: Final = 2.0
 
@@ -102,7 +104,7 @@ class Trial:
             self._meter = None
 
     def finish(self, ended: Ended) -> None:
-        """However it came to an end. What was counted so far counts."""
+        """However it came to an end. What was counted so far counts, if it is at least half a block."""
         if self.ended is None:
             self.ended = ended
             if self._meter is not None:
@@ -155,7 +157,8 @@ class Trial:
     def _take(self, meter: BlockMeter, now_ns: int) -> None:
         self._meter = None
         block = meter.block(now_ns)
-        if block is not None:
+        least_ns = 0.0 if meter.enough(now_ns) else CUT_SHORT * self._block_s * 1e9
+        if block is not None and block.counted_ns >= least_ns:
             self._blocks.append(block)
             self._results = None
             self.on_block()

@@ -223,3 +223,20 @@ def test_a_block_is_a_fortieth_of_the_time_within_limits():
     assert block_seconds(60) == 1.5
     assert block_seconds(4) == 0.5
     assert block_seconds(1000) == 3.0
+
+
+def test_a_glimpse_of_a_variant_is_no_answer():
+    """The time is up 200 ms into a block of half a second: what was seen of it is not called measured."""
+    trial = Trial(ListSearch([workers(4)], lambda _: workers(4)), seconds=12)
+    now_ns, seen = 0, 0
+    while (variant := trial.turn(now_ns)) is not None:
+        if variant.role is Role.VARIANT:
+            seen += 1
+            if seen == 5 + 2 * 20:
+                break
+        now_ns += 10_000_000 if variant.role is Role.VARIANT else 40_000_000
+    trial.finish(Ended.TRAINING_ENDED)
+    section = trial.section(now_ns)
+    assert section.picked is None
+    assert row(section, workers(4).name).outcome is Outcome.UNDECIDED
+    assert "before a whole block" in row(section, workers(4).name).note
