@@ -20,13 +20,27 @@ def test_it():
     assert not first, "a busy machine"
 """
 
+REMEMBERS = """
+import functools
+
+measured = []
+
+@functools.cache
+def measure():
+    measured.append(1)
+    return len(measured)
+
+def test_it():
+    assert measure() == 2, "the first figure"
+"""
+
 
 @pytest.fixture
 def run(tmp_path):
-    def in_room(room):
+    def in_room(room, test=FAILS_ONCE):
         folder = tmp_path / "tests" / room
         folder.mkdir(parents=True)
-        (folder / "test_once.py").write_text(FAILS_ONCE)
+        (folder / "test_once.py").write_text(test)
         shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, folder]
         found = {**os.environ, "PYTHONPATH": str(TESTS.parent)}  # conftest.py names a plugin of this repository
@@ -42,6 +56,11 @@ def test_a_second_attempt_is_counted_and_named(run, room):
     assert code == 0
     assert "1 test(s) failed once and were run again" in output
     assert f"tests/{room}/test_once.py::test_it: AssertionError: a busy machine" in output
+
+
+def test_a_second_attempt_measures_again(run):
+    code, output = run("contract", REMEMBERS)
+    assert code == 0, output
 
 
 @pytest.mark.parametrize("room", ["faults", "unit", "rules"])
