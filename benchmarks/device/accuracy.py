@@ -5,7 +5,8 @@ and copies, which knows nothing of our events, and from a stopwatch around the l
 
 - starved: how long no kernel and no copy ran while the loop waited for its batch;
 - copy: how long the link carried the batch;
-- compute: how long the kernel of the step ran.
+- compute: from the end of the copy until the step's kernel is done and the loop asks for its next batch. While the loop
+  still works on the host, the step is not over, although the device may stand still.
 
 A figure is right when its median over the steady steps is within 0.3 ms or 3 % of the log's.
 """
@@ -95,10 +96,14 @@ def _truth(operations: list[Operation], waits: list[tuple[int, int]], batch_byte
     to_device = [it for it in work if it.kind == "copy" and it.copy.endswith("_to_device")]
     copies = [it for it in to_device if it.size_bytes == batch_bytes]
     kernels = [it for it in work if it.name == "step"]
+    next_asked = (asked_ns for asked_ns, _ in waits[1:])
     return {
         "starved": starved,
         "copy": [it.duration_ns / 1e6 for it in copies],
-        "compute": [it.duration_ns / 1e6 for it in kernels],
+        "compute": [
+            (max(asked_ns, kernel.end_ns) - copy.end_ns) / 1e6
+            for copy, kernel, asked_ns in zip(copies, kernels, next_asked, strict=False)
+        ],
     }
 
 

@@ -1,5 +1,9 @@
 """The self-test is alive: its scenarios run on the emulated device, and those that can run on a CPU run there."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from feedwatch.selftest.bench import Bench
@@ -44,11 +48,16 @@ def test_what_a_cpu_lacks_is_said():
 
 
 @pytest.mark.alone
-@pytest.mark.flaky(reruns=1)
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("name", ON_CPU)
 def test_on_a_cpu_what_can_run_runs(tmp_path, name):
-    row = BY_NAME[name].run(Bench("cpu"), tmp_path)
-    assert row.agree, row
+    """In a process of its own, as a user starts it: workers of this one, which has run hundreds of tests, start slowly."""
+    file = tmp_path / "result.json"
+    command = [sys.executable, "-m", "feedwatch", "selftest", "--device", "cpu", "--only", name, "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    (row,) = json.loads(file.read_text())["scenarios"]
+    assert row["verdict"] == "passed"
 
 
 def test_near_is_a_share_or_a_least_and_never_of_the_unknown():
