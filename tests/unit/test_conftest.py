@@ -1,4 +1,4 @@
-"""Second attempts are counted, named and never given where one failure is one too many."""
+"""Further attempts are counted, named and never given where one failure is one too many."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ def run(tmp_path):
 def test_a_second_attempt_is_counted_and_named(run, room):
     code, output = run(room)
     assert code == 0
-    assert "1 test(s) failed once and were run again" in output
+    assert "1 attempt(s) failed and were made again" in output
     assert f"tests/{room}/test_once.py::test_it: AssertionError: a busy machine" in output
 
 
@@ -63,8 +63,13 @@ def test_a_second_attempt_measures_again(run):
     assert code == 0, output
 
 
+def test_a_test_that_measures_time_has_more_attempts_unless_it_is_a_fault(run):
+    measures = FAILS_ONCE.replace("def test_it", "import pytest\n\n@pytest.mark.alone\ndef test_it")
+    assert [run(room, measures)[0] for room in ("unit", "faults")] == [0, 1]
+
+
 @pytest.mark.parametrize("room", ["faults", "unit", "rules"])
 def test_no_second_attempt_where_one_failure_is_one_too_many(run, room):
     code, output = run(room)
     assert code == 1
-    assert "0 test(s) failed once and were run again" in output
+    assert "0 attempt(s) failed and were made again" in output

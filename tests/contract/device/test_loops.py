@@ -11,7 +11,6 @@ from tests.emulated.truth import busy_ns
 TOLERANCE_MS = 1.0
 
 
-@pytest.mark.flaky(reruns=2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_verdict_is_right_and_starved_time_is_what_the_device_idled(emulated, tmp_path, name):

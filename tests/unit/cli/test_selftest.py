@@ -8,7 +8,7 @@ import pytest
 from feedwatch.cli import main
 
 
-@pytest.mark.flaky(reruns=1)
+@pytest.mark.alone
 def test_on_a_cpu_it_runs_what_it_can_and_says_the_rest(tmp_path, capsys):
     file = tmp_path / "result.json"
     assert main(["selftest", "--device", "cpu", "--only", "input", "--json", str(file)]) == 0

@@ -20,7 +20,6 @@ def test_there_are_sixteen_and_no_two_of_one_name():
     assert len(SCENARIOS) == len(BY_NAME) == 16
 
 
-@pytest.mark.flaky(reruns=2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ON_EMULATED)
 def test_on_the_emulated_device_feedwatch_tells_the_truth(emulated, tmp_path, name):
@@ -48,7 +47,6 @@ def test_what_a_cpu_lacks_is_said():
 
 
 @pytest.mark.alone
-@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("name", ON_CPU)
 def test_on_a_cpu_what_can_run_runs(tmp_path, name):
     """In a process of its own, as a user starts it: workers of this one, which has run hundreds of tests, start slowly."""
