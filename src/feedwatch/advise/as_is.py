@@ -8,6 +8,7 @@ import math
 from dataclasses import replace
 from typing import Final
 
+from feedwatch.advise.gains import COLD_BY_ITSELF, COLD_BY_NATIVE, COLD_BY_OTHERS
 from feedwatch.advise.plan import Plan, Work
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.account import EPOCH_START, GAP, VALIDATION, Account
@@ -83,7 +84,7 @@ def _rest(facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, 
     # The step takes one CPU at least while it runs on one, and all of them at most.
     most_ms = rest_ms * budget if on_cpu else rest_ms
     step_cpu_ms = rest_ms if process_ms is None else min(max(process_ms - load_cpu_ms, 0.3 * rest_ms), most_ms)
-    delayed_ms = _delayed(facts, min(rest_ms, account.ms(COMPUTE) or rest_ms))
+    delayed_ms = _delayed(facts, account, min(rest_ms, account.ms(COMPUTE) or rest_ms))
     delayed_ms *= _own_share(facts, batch_ms, beside_cpu_ms)
     return Plan(
         loading=(),
@@ -93,11 +94,17 @@ def _rest(facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, 
         step_cpu_ms=min(step_cpu_ms, most_ms),
         cpus=budget,
         start_ms=account.ms(EPOCH_START) or 0.0,
+        first=first_share(account),
         aside_ms=aside_ms,
     )
 
 
-def _delayed(facts: Facts, compute_ms: float) -> float:
+def first_share(account: Account) -> float:
+    """Of all batches: those that begin an epoch whose start was seen."""
+    return 0.0 if not account.epochs else min(1.0, account.epochs / max(1, account.batches))
+
+
+def _delayed(facts: Facts, account: Account, compute_ms: float) -> float:
     """Time of the step in which it was ready to compute and no CPU was free: loading or somebody else had them."""
     host = facts.host
     if facts.run.device_kind != "cpu":
@@ -108,8 +115,9 @@ def _delayed(facts: Facts, compute_ms: float) -> float:
     delay = host.process_delay if pooled else host.training_delay
     if delay is None or not cpus_used:
         return 0.0
-    # Where CPUs are free a delay is only the moment in which a thread wakes up.
-    busy = 1.0 if host.machine_cpu_share is None else host.machine_cpu_share
+    # Where CPUs are free a delay is only the moment in which a thread wakes up. Between epochs most of them are.
+    at_work = max(0.1, 1 - (account.share(GAP) or 0.0))
+    busy = 1.0 if host.machine_cpu_share is None else min(1.0, host.machine_cpu_share / at_work)
     held_up = min(1.0, max(0.0, (busy - IDLE_SHARE) / (FULL_SHARE - IDLE_SHARE)))
     return compute_ms * held_up * min(MOST_DELAYED, delay / (cpus_used + delay))
 
@@ -140,11 +148,13 @@ def _with_loader(facts: Facts, account: Account, loader: LoaderFacts, budget: fl
     if loader.num_workers == 0:
         plan = _rest(facts, account, budget, load_cpu_ms=items.cpu_ms, beside_cpu_ms=0.0)
         # Workers are what an epoch starts; without them its first batch costs what every batch costs.
-        return replace(plan, loading=(items,), ahead=False, start_ms=max(0.0, plan.start_ms - _first(account, load_ms)))
+        start_ms = max(0.0, plan.start_ms - _first(account, load_ms))
+        return replace(plan, loading=(items,), ahead=False, start_ms=start_ms, chilled=COLD_BY_ITSELF)
     taking_ms, _ = handover(facts)
     taken_ms = taking_ms if loader.delivery_ms is None else loader.delivery_ms
     plan = _rest(facts, account, budget, load_cpu_ms=taken_ms, beside_cpu_ms=items.cpu_ms)
-    return handed_over(replace(plan, loading=(replace(items, lanes=float(loader.num_workers)),)), facts)
+    loading = (replace(items, lanes=float(loader.num_workers)),)
+    return handed_over(replace(plan, loading=loading, chilled=COLD_BY_OTHERS), facts)
 
 
 def _first(account: Account, load_ms: float) -> float:
@@ -215,7 +225,7 @@ def _with_tf_data(facts: Facts, account: Account, data: TfDataFacts, budget: flo
     plan = _rest(facts, account, budget, load_cpu_ms=cpu_ms, beside_cpu_ms=beside_ms)
     share = cpu_ms / timed_ms if timed_ms > 0 else 0.0
     # Of the time on the wall, what was neither computing nor waiting was a CPU that was not free.
-    free = min(1.0, max(share, 1 - _delayed(facts, 1.0)))
+    free = min(1.0, max(share, 1 - _delayed(facts, account, 1.0)))
     held = (1 - free) * (1 - _own_share(facts, account.batch_ms, cpu_ms))
     # What the first batch costs is in the buffer's filling where there is one.
     divided = tuple(
@@ -224,14 +234,28 @@ def _with_tf_data(facts: Facts, account: Account, data: TfDataFacts, budget: flo
     )
     return replace(
         plan,
-        loading=_as_fast_as_seen(divided, data, account.batch_ms, budget),
+        loading=_as_fast_as_seen(divided, data, account.batch_ms if cold > 0 else _made_every_ms(account), budget),
         ahead=works_ahead(data),
         handover_ms=MUTEX_MS,
         cold=cold,
+        first=0.0 if cold > 0 else plan.first,
         start_ms=0.0 if cold > 0 else start_ms,
         aside_ms=account.ms(VALIDATION) or 0.0,
         pause_ms=gap_ms - ending_ms,
+        chilled=COLD_BY_OTHERS if mostly_python(data) else COLD_BY_NATIVE,
     )
+
+
+def mostly_python(data: TfDataFacts) -> bool:
+    python_ms = sum(stage.ms_per_batch or 0.0 for stage in data.stages if is_python(stage))
+    return 2 * python_ms > sum(stage.ms_per_batch or 0.0 for stage in data.stages)
+
+
+def _made_every_ms(account: Account) -> float:
+    """How often a batch was made at least: all but the first of an epoch in the time behind its start."""
+    beside_ms = account.batch_ms - (account.ms(GAP) or 0.0) - (account.ms(EPOCH_START) or 0.0)
+    later = 1 - first_share(account)
+    return beside_ms / later if beside_ms > 0 and later > 0 else account.batch_ms
 
 
 def _with_only_stage(data: TfDataFacts, account: Account) -> TfDataFacts:
@@ -244,7 +268,7 @@ def _with_only_stage(data: TfDataFacts, account: Account) -> TfDataFacts:
     wait_ms = account.ms(INPUT_WAIT) or 0.0
     if len(users) != 1 or (account.stall_ratio or 0.0) < THRESHOLDS.bounds_share:
         return data
-    only = replace(users[0], ms_per_batch=account.batch_ms if works_ahead(data) else wait_ms)
+    only = replace(users[0], ms_per_batch=_made_every_ms(account) if works_ahead(data) else wait_ms)
     return replace(data, stages=tuple(only if stage is users[0] else stage for stage in data.stages))
 
 
@@ -295,7 +319,7 @@ def _loading_cpu_ms(facts: Facts, account: Account, timed_ms: float, budget: flo
         0.0, batch_ms - (account.stalled_ms or 0.0) - (account.ms(VALIDATION) or 0.0) - (account.ms(GAP) or 0.0)
     )
     burnt_ms = host.process_cpus * batch_ms
-    step_ms = (rest_ms - _delayed(facts, min(rest_ms, account.ms(COMPUTE) or rest_ms))) * (
+    step_ms = (rest_ms - _delayed(facts, account, min(rest_ms, account.ms(COMPUTE) or rest_ms))) * (
         1.0 if facts.run.device_kind == "cpu" else 0.5
     )
     return min(max(0.0, burnt_ms - step_ms), timed_ms * budget)
@@ -382,4 +406,5 @@ def _with_one_lane(facts: Facts, account: Account, budget: float) -> Plan | None
     cpu_ms = load_ms if burnt_ms is None else min(load_ms, max(0.0, burnt_ms - plan.step_ms))
     plan = _rest(facts, account, budget, load_cpu_ms=cpu_ms, beside_cpu_ms=cpu_ms if ahead else 0.0)
     work = Work(ONE_LANE, cpu_ms, load_ms - cpu_ms, lock_ms=cpu_ms)
-    return replace(plan, loading=(work,), ahead=ahead, handover_ms=MUTEX_MS if ahead else 0.0)
+    chilled = COLD_BY_OTHERS if ahead else COLD_BY_ITSELF
+    return replace(plan, loading=(work,), ahead=ahead, handover_ms=MUTEX_MS if ahead else 0.0, chilled=chilled)

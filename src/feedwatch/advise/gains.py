@@ -12,17 +12,19 @@ from feedwatch.model.verdict import Basis, Gain
 # Something is always left: no change makes training faster than this.
 MOST: Final = 1000.0
 
-# A step that follows other work finds cold caches and sleeping CPUs: with a resident batch the steps of twelve small
-# models were 0.5 to 2.4 ms shorter, by up to 55 %, those of large ones not (measured). A change usually gains the
-# middle of that; the ceiling is what the best of them gained.
-COLD_MS: Final = 1.3
-COLD_SHARE: Final = 0.4
-COLDEST: Final = 1.6  # of the two above
+# A step is shorter with a resident batch, because nothing else takes its caches, its CPUs and its interpreter's lock.
+# By how much depends on who loads (measured with twenty small models): native threads beside it, the training thread
+# itself before it, or other processes and Python code beside it. Steps of many milliseconds do not become shorter.
+COLD_BY_NATIVE: Final = 0.2
+COLD_BY_ITSELF: Final = 0.4
+COLD_BY_OTHERS: Final = 0.55
+COLD_MS: Final = 2.5
+COLDEST: Final = 1.4  # of these: what the best of them gained
 
 
-def cold_ms(step_ms: float) -> float:
-    """So much of a step may be the price of what runs between the steps."""
-    return min(COLD_SHARE * step_ms, COLD_MS)
+def cold_ms(step_ms: float, share: float = COLD_BY_ITSELF) -> float:
+    """So much of a step is usually the price of what runs between the steps, or beside them."""
+    return min(share * step_ms, COLD_MS)
 
 
 def removed(account: Account, most_ms: float, least_ms: float, because: str) -> Gain:

@@ -57,11 +57,13 @@ class Plan:
     cpus: float
     handover_ms: float = 0.0  # the training thread takes over a finished batch
     handover_cpu_ms: float = 0.0  # CPU time for that, wherever it is spent
-    start_ms: float = 0.0  # epoch starts, per batch
+    start_ms: float = 0.0  # epoch starts, per batch: what training waits for the first one
+    first: float = 0.0  # share of the batches that are the first of an epoch: who loads beside the step makes them then
     cold: float = 0.0  # share of an epoch's batches that are made before its first one is given out
     aside_ms: float = 0.0  # validation and gaps, per batch
     pause_ms: float = 0.0  # between epochs, per batch: what ending and beginning the loading takes, or the framework
     relief_ms: float = 0.0  # part of the step as measured in which loading had its CPU; not in step_ms
+    chilled: float = 0.0  # share of a short step that goes with the loading, see gains.py
 
     def batch_ms(self, crowding: float = 1.0, evenness: float = USUAL) -> float:
         """`crowding`: how much more CPU time the work takes where the CPUs are full; `evenness`: how regularly batches
@@ -71,9 +73,9 @@ class Plan:
         exposed_ms = 0.0 if dear.ahead else dear.threads_ms(dear.last_threads)
         training_ms = exposed_ms + dear.step_ms + dear.handover_ms
         beside = {work.threads for work in dear.loading} - (set() if dear.ahead else {dear.last_threads})
-        lanes_ms = [dear.threads_ms(threads) for threads in beside]
+        lanes_ms = [(1 - dear.first) * dear.threads_ms(threads) for threads in beside]
         lock_ms = sum(work.lock_ms * work.stretch for work in dear.loading)
-        loads_ms = (training_ms, *lanes_ms, dear.cpu_ms / dear.cpus)
+        loads_ms = (training_ms, *lanes_ms, (dear.cpu_ms - dear.first * dear.load_cpu_ms) / dear.cpus)
         # The lock is held by the lanes' own work: it is no resource beside them, only their limit.
         steady_ms = max(soft_max(evenness, loads_ms), lock_ms) if beside else training_ms
         supply_ms = soft_max(evenness, (exposed_ms, *lanes_ms, dear.load_cpu_ms / dear.cpus))

@@ -23,13 +23,14 @@ from feedwatch.model.verdict import Basis, Gain, Pace, PaceStage
 NOISE: Final = 0.05
 # Of the logarithm of a gain: the more a change is said to gain, the more the model may be wrong about it, besides what
 # is varied below.
-UNSURE: Final = 0.2
+UNSURE: Final = 0.1
 # A model that is off by more than this is not asked about changes.
 USABLE: Final = 1.7
 # Loading that is less than half of what it was no longer empties the caches.
 LIGHT: Final = 0.5
-# Of what a step may gain by that, it surely gains a part.
-LEAST_WARM: Final = 0.3
+# Of what a step usually gains by that: surely, and at most.
+LEAST_WARM: Final = 0.5
+MOST_WARM: Final = 1.25
 # Threads that wake often are delayed often, on an idle machine too: so much of a delay may be only that.
 MERE_WAKE_UPS: Final = 0.7
 # Many calls at once may take longer than the run together, but not longer than all of them could.
@@ -71,7 +72,7 @@ class Supply:
             return plan
         # Loading that takes a moment cannot have emptied more than it had time for.
         gone_ms = self.plan.load_cpu_ms - plan.load_cpu_ms + self.plan.handover_ms - plan.handover_ms
-        return replace(plan, step_ms=plan.step_ms - share * min(cold_ms(plan.step_ms), max(0.0, gone_ms)))
+        return replace(plan, step_ms=plan.step_ms - share * min(cold_ms(plan.step_ms, plan.chilled), max(0.0, gone_ms)))
 
     def _takes_ms(self, plan: Plan, guess: "Guess") -> float:
         """How long a batch of this plan takes if that is how the machine behaves.
@@ -147,16 +148,16 @@ class Guess:
 
     evenness: float  # how regularly batches come
     crowding: float  # how much more CPU time the same work takes where the CPUs are full
-    warm: float  # share of what a step may gain by warm caches
+    warm: float  # of what a step usually gains by warm caches
     kept: float  # share of the wait for CPUs that stays although the loading is gone: mere wake-ups
     blind: float  # share of the model's error on the run as it is that stays although its cause may be gone
     paused: float  # share of the pauses between epochs that stays although there is little left to end and to begin
 
 
 USUAL_GUESS: Final = Guess(
-    evenness=USUAL, crowding=(1 + CROWDED) / 2, warm=(1 + LEAST_WARM) / 2, kept=MERE_WAKE_UPS / 2, blind=0.5, paused=0.3
+    evenness=USUAL, crowding=(1 + CROWDED) / 2, warm=1.0, kept=MERE_WAKE_UPS / 2, blind=0.5, paused=0.3
 )
-BEST_GUESS: Final = Guess(evenness=EVEN, crowding=1.0, warm=1.0, kept=0.0, blind=0.0, paused=0.0)
+BEST_GUESS: Final = Guess(evenness=EVEN, crowding=1.0, warm=MOST_WARM, kept=0.0, blind=0.0, paused=0.0)
 WORST_GUESS: Final = Guess(
     evenness=UNEVEN, crowding=CROWDED, warm=LEAST_WARM, kept=MERE_WAKE_UPS, blind=1.0, paused=1.0
 )

@@ -18,6 +18,18 @@ def decoding(size=4000, **changes):
     )
 
 
+# A Python function beside a step that uses both CPUs: it may only wait.
+WAITING = tf_data(
+    stage("TFRecord", 1.0),
+    stage("ParallelMap", 60.0, element_bytes=4000, parallelism=2, parallelism_now=2, python=True),
+    stage("Batch", 1.0),
+    AHEAD,
+    endless=False,
+    works_ahead=True,
+    cpu_budget=2,
+)
+
+
 FIRES = {
     "decoding beside a step on two CPUs": case(window(50, 1), tf=decoding(), host_facts=FULL),
     "the size is known from the shapes": case(
@@ -38,6 +50,7 @@ SILENT = {
             ram_available_gb=0.0001,
         ),
     ),
+    "Python that may only wait": case(window(50, 1), tf=WAITING, host_facts=FULL),
     "one epoch only": case(window(50, 1), tf=decoding(), host_facts=FULL, boundaries=EpochBoundaries()),
 }
 UNKNOWN = {

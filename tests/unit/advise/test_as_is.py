@@ -1,10 +1,24 @@
 """The run as it is, as a plan."""
 
+from dataclasses import replace
+
 import pytest
 
 from feedwatch.advise.as_is import cold_share, cpus, handover, is_python, lanes_of, works_ahead
 from feedwatch.advise.supply import supply
-from tests.rules.build import batch, case, cuda, host, keras_run, loader, stage, tf_data, torch_run, window
+from tests.rules.build import (
+    EpochBoundaries,
+    batch,
+    case,
+    cuda,
+    host,
+    keras_run,
+    loader,
+    stage,
+    tf_data,
+    torch_run,
+    window,
+)
 
 IN_PROCESS = loader(num_workers=0, prefetch_factor=None, load_ms=None)
 
@@ -32,6 +46,15 @@ def test_without_workers_only_other_programs_keep_the_loop_from_a_cpu():
     assert seen.plan.relief_ms == 0.0
     assert seen.plan.loading[0].stretch > 1.0
     assert seen.error == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_first_batch_of_an_epoch_is_made_while_training_waits_for_it_and_not_once_more():
+    pipeline = tf_data(stage("Map", 50.0), stage("Batch", 1.0), stage("Prefetch", 0.1), works_ahead=True)
+    short_epochs = EpochBoundaries(9, 80.0, 0.07, 60.0, 50.0)
+    seen = supply(case(window(52, 40), tf=pipeline, of=keras_run(), boundaries=short_epochs))
+    assert seen.plan.first > 0
+    twice = replace(seen.plan, first=0.0)
+    assert seen.plan.batch_ms() < twice.batch_ms()
 
 
 def test_a_handover_grows_with_tensors_and_bytes():

@@ -13,12 +13,15 @@ from feedwatch.words import count, ms
 
 # Threads that wait may outnumber the CPUs.
 MOST_THREADS: Final = 8
-# A batch from another process is pickled, sent through a pipe and unpickled: three passes over its bytes, two of them
-# in the training process and under its lock.
-PIPE_PASSES: Final = 3.0
+# A batch from another process is pickled, sent through a pipe in small pieces and unpickled. Two thirds of that are the
+# training process', under its lock: 5 to 7 ms per megabyte, where a megabyte between DataLoaders took 1 (measured).
+PIPE_PASSES: Final = 9.0
 PIPE_MS: Final = 0.6
+# When an epoch ends Keras waits a tenth of a second for the queue of its pool to stay empty, and the next one starts a
+# pool anew (PyDatasetEnqueuer.stop).
+POOL_STOPS_MS: Final = 100.0
 # A pool of threads takes turns at the interpreter's lock with the training loop: each batch costs some of that.
-TURN_MS: Final = 1.0
+TURN_MS: Final = 0.4
 # Time on the wall that is not computing may be waiting, which threads do side by side, or a thread that others keep
 # from the lock, the memory or a CPU. Work of which more than this is computing does not surely wait in between.
 COMPUTES: Final = 0.3
@@ -55,10 +58,19 @@ def python_look(case: Case) -> PythonLook | None:
     return None if work.busy_ms <= 0 else PythonLook(case, known, work)
 
 
+def batch_bytes(case: Case) -> float | None:
+    """Of one batch, as Python makes it."""
+    data, run = case.facts.pipeline.pydataset, case.run
+    if data is not None and data.batch_bytes is not None:
+        return float(data.batch_bytes)
+    if data is not None and data.sample_bytes is not None and run is not None and run.samples and run.batches:
+        return data.sample_bytes * run.samples / run.batches
+    return None if case.facts.batch is None else float(case.facts.batch.size_bytes)
+
+
 def with_pool(look: PythonLook, workers: int, *, processes: bool) -> Plan:
     """The same batches, made by so many threads or processes."""
-    batch = look.case.facts.batch
-    megabytes = 0.0 if batch is None else batch.size_bytes / 1e6
+    megabytes = (batch_bytes(look.case) or 0.0) / 1e6
     mb_ms = look.case.facts.host.handover_ms_per_mb or MB_MS
     pipe_ms = PIPE_MS + PIPE_PASSES * mb_ms * megabytes if processes else 0.0
     work = replace(
@@ -69,7 +81,34 @@ def with_pool(look: PythonLook, workers: int, *, processes: bool) -> Plan:
         threads=0,
     )
     taking_ms = 2 * pipe_ms / PIPE_PASSES if processes else TURN_MS
-    return replace(look.plan, loading=(work,), ahead=True, handover_ms=taking_ms, handover_cpu_ms=taking_ms)
+    return replace(
+        look.plan,
+        loading=(work,),
+        ahead=True,
+        handover_ms=taking_ms,
+        handover_cpu_ms=taking_ms,
+        aside_ms=look.plan.aside_ms + _pool_ends_ms(look),
+    )
+
+
+def _pool_ends_ms(look: PythonLook) -> float:
+    """Per batch."""
+    epoch_batches = look.supply.account.epoch_batches
+    return 0.0 if not epoch_batches else POOL_STOPS_MS / epoch_batches
+
+
+def with_pool_at_best(look: PythonLook, workers: int, *, processes: bool) -> Plan:
+    """Of the CPU time only the process' is known, not a Python function's: what is counted as its computing may have
+    been the step's.
+    """
+    plan = with_pool(look, workers, processes=processes)
+    if processes:
+        return plan
+    return plan.with_loading(
+        lambda work: replace(
+            work, cpu_ms=work.cpu_ms / 2, wait_ms=work.wait_ms + work.cpu_ms / 2, lock_ms=work.lock_ms / 2
+        )
+    )
 
 
 def with_pool_at_worst(look: PythonLook, workers: int, *, processes: bool) -> Plan:
@@ -77,7 +116,11 @@ def with_pool_at_worst(look: PythonLook, workers: int, *, processes: bool) -> Pl
     work = look.work
     if processes or work.cpu_ms < COMPUTES * work.own_ms:
         return with_pool(look, workers, processes=processes)
-    return replace(look.plan, handover_ms=look.plan.handover_ms + TURN_MS)
+    return replace(
+        look.plan,
+        handover_ms=look.plan.handover_ms + TURN_MS,
+        aside_ms=look.plan.aside_ms + _pool_ends_ms(look),
+    )
 
 
 def advised_pool(look: PythonLook) -> tuple[int, bool]:

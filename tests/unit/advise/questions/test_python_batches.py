@@ -3,11 +3,14 @@
 import pytest
 
 from feedwatch.advise.questions.python_batches import (
+    POOL_STOPS_MS,
     advised_pool,
+    batch_bytes,
     made_by,
     pooled,
     python_look,
     with_pool,
+    with_pool_at_best,
     with_pool_at_worst,
 )
 from tests.rules.build import PyDatasetFacts, batch, case, host, keras_run, window
@@ -51,6 +54,29 @@ def test_work_that_waits_gets_threads_and_work_that_computes_processes():
 def test_batches_too_heavy_for_a_pipe_stay_in_the_process():
     heavy = look(process_cpus=1.3, batch_facts=batch(size_bytes=400_000_000))
     assert advised_pool(heavy)[1] is False
+
+
+def test_a_batch_is_as_heavy_as_its_samples_where_only_they_are_known():
+    samples = PyDatasetFacts("Photos", 1, use_multiprocessing=False, max_queue_size=10, sample_bytes=1000)
+    run = window(62, 42)
+    assert batch_bytes(case(run, pydataset=samples, load_ms=60.0)) == pytest.approx(32 * 1000)
+    heavy = PyDatasetFacts("Photos", 1, use_multiprocessing=False, max_queue_size=10, sample_bytes=10**7)
+    assert advised_pool(look(process_cpus=1.3, data=heavy, run=run))[1] is False
+
+
+def test_keras_waits_for_its_pool_at_the_end_of_every_epoch():
+    seen = look(process_cpus=0.3)
+    pooled_plan = with_pool(seen, 4, processes=False)
+    per_batch_ms = POOL_STOPS_MS / seen.supply.account.epoch_batches
+    assert pooled_plan.aside_ms - seen.plan.aside_ms == pytest.approx(per_batch_ms)
+
+
+def test_at_best_a_part_of_the_computing_was_the_steps():
+    seen = look(process_cpus=0.9)
+    usual, best = (make(seen, 4, processes=False) for make in (with_pool, with_pool_at_best))
+    assert best.load_cpu_ms == pytest.approx(usual.load_cpu_ms / 2)
+    assert best.loading[0].own_ms == pytest.approx(usual.loading[0].own_ms)
+    assert with_pool_at_best(seen, 4, processes=True) == with_pool(seen, 4, processes=True)
 
 
 def test_a_generator_on_torch_is_loaded_between_the_steps():

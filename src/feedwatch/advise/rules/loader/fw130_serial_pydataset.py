@@ -9,6 +9,7 @@ from feedwatch.advise.questions.python_batches import (
     pooled,
     python_look,
     with_pool,
+    with_pool_at_best,
     with_pool_at_worst,
 )
 from feedwatch.advise.rule import Alters, Found, rule
@@ -75,7 +76,7 @@ def RULE(case: Case) -> Found | None:
             f"data.max_queue_size = {max(QUEUE_SIZE, data.max_queue_size, 2 * workers)}"
         ),
         gain=look.supply.gain(
-            plan,
+            with_pool_at_best(look, workers, processes=processes),
             made_by(look, workers, plan, processes=processes),
             worst=with_pool_at_worst(look, workers, processes=processes),
         ),

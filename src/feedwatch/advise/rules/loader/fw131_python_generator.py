@@ -1,7 +1,14 @@
 """fit reads from a plain Python generator."""
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.python_batches import advised_pool, made_by, pooled, python_look, with_pool
+from feedwatch.advise.questions.python_batches import (
+    advised_pool,
+    made_by,
+    pooled,
+    python_look,
+    with_pool,
+    with_pool_at_best,
+)
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.symptoms import GPU_NO_FASTER, ONE_BUSY_CPU
 from feedwatch.model.verdict import Bound
@@ -68,6 +75,10 @@ def RULE(case: Case) -> Found | None:
 
 
 model.fit(Batches(steps, workers={workers}, use_multiprocessing={processes}))""",
-        gain=look.supply.gain(plan, made_by(look, workers, plan, processes=processes)),
+        gain=look.supply.gain(
+            with_pool_at_best(look, workers, processes=processes),
+            made_by(look, workers, plan, processes=processes),
+            worst=plan,
+        ),
         alters=(Alters.CODE,),
     )

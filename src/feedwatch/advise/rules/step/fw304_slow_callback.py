@@ -18,7 +18,7 @@ from feedwatch.words import count, ms, percent
 # Called this rarely it costs a hundredth of the step, which nobody notices.
 UNNOTICED_SHARE: Final = 0.01
 # Its work may cost time elsewhere as well: a flush, a lock, garbage collection.
-LEAST_REMOVED: Final = 0.8
+LEAST_REMOVED: Final = 0.9
 STRIDES: Final = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 # Work that varies from step to step looks a little as if it were left out now and then.
 RARELY: Final = 3.0
