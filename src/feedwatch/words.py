@@ -10,12 +10,16 @@ from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final
 
+from feedwatch.model.account import EPOCH_START, GAP, VALIDATION
 from feedwatch.model.steps import COMPUTE, H2D, INPUT_WAIT, OTHER
 from feedwatch.model.verdict import Gain
 
 NOT_MEASURED: Final = "not measured"
 
 PHASE_NAMES: Final = {INPUT_WAIT: "input wait", H2D: "copy to device", COMPUTE: "compute", OTHER: "other"}
+
+# What is no part of a usual step, but of the run.
+ASIDE_NAMES: Final = {EPOCH_START: "epoch starts", VALIDATION: "validation", GAP: "between epochs"}
 
 # No quantity of ours is larger. A larger number comes from a damaged or hostile report.
 LARGEST: Final = 1e15
@@ -96,6 +100,7 @@ def table() -> dict[str, Any]:
         "not_measured": NOT_MEASURED,
         "largest": LARGEST,
         "phases": PHASE_NAMES,
+        "aside": ASIDE_NAMES,
         "rules": {name: asdict(rule) for name, rule in RULES.items()},
     }
 

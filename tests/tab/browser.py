@@ -1,5 +1,6 @@
 """The tab in Debian's Chromium."""
 
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +16,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+POLL_MS = 10_000  # as in index.js
 PICTURES = Path(__file__).parents[2] / "test-output" / "tab"
 
 
@@ -36,9 +38,12 @@ class Tab:
         dark: bool = False,
         size: tuple[int, int] = (1440, 1000),
         alone: bool = False,
+        own_clock: bool = False,
     ) -> Any:
-        """The tab's frame in the whole of TensorBoard, once it has drawn something."""
+        """The tab's frame in the whole of TensorBoard, or alone, which is faster, once it has drawn something."""
         self._new_page(dark, size)
+        if own_clock:
+            self.page.clock.install()
         view = [("p.feedwatch.run", run)] if run is not None else []
         hash_ = "&".join(
             filter(None, ["feedwatch", urlencode(view + [("p.feedwatch.compare", name) for name in compare])])
@@ -78,7 +83,18 @@ class Tab:
         if message.type == "error" and "plugin/feedwatch" in address and "/rule?" not in address:
             self.problems.append(message.text)
 
+    def until_polled(self, wanted: Any, most: int = 60) -> None:
+        """Turns the page's own clock on, by one question at a time, until the answer has come."""
+        for _ in range(most):
+            if wanted.count():
+                return
+            self.page.clock.fast_forward(POLL_MS)
+            self.page.wait_for_timeout(200)
+        raise AssertionError(f"did not come: {wanted}")
+
     def picture(self, name: str) -> None:
+        if not os.environ.get("FEEDWATCH_PICTURES"):
+            return
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.page.wait_for_timeout(300)  # the chart draws when its size is known
         self.page.screenshot(path=str(PICTURES / f"{name}.png"), animations="disabled")

@@ -14,6 +14,7 @@ from tensorboard.backend.event_processing import data_ingester
 from tensorboard.data import server_ingester
 from tensorboard.util import grpc_util
 from werkzeug.serving import make_server
+from werkzeug.test import Client
 
 from feedwatch.tab.loader import FeedwatchLoader
 
@@ -79,3 +80,9 @@ def wait_for_runs(client: Any, count: int, prefix: str = "", limit_s: float = 20
         if len(runs) >= count or time.monotonic() > deadline:
             return runs
         time.sleep(0.1)
+
+
+def all_read(app: Any, count: int) -> Any:
+    """The application, once its reader has found so many runs: a page that is opened then shows them at once."""
+    assert len(wait_for_runs(Client(app), count)) == count
+    return app

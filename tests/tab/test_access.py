@@ -49,10 +49,10 @@ VIEWS = (
 )
 
 
-def opened(tab, view, url, tmp_path, dark):
+def opened(tab, view, url):
     if view == "compare":
-        return tab.open(url, compare=("input", "better", "healthy"), dark=dark, alone=True)
-    return tab.open(url, view, dark=dark, alone=True)
+        return tab.open(url, compare=("input", "better", "healthy"), alone=True)
+    return tab.open(url, view, alone=True)
 
 
 def violations(page):
@@ -62,20 +62,23 @@ def violations(page):
     ]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_on_eleven_views(tab, views_url, tmp_path, dark):
+def test_axe_finds_nothing_on_eleven_views_light_and_dark(tab, views_url, tmp_path):
     wrong = {}
     with served(wsgi(tmp_path)) as empty_url:
         for view in VIEWS:
-            page = opened(tab, view, empty_url if view == "empty" else views_url, tmp_path, dark)
-            page.wait_for_timeout(100)
-            found = violations(page)
+            page = opened(tab, view, empty_url if view == "empty" else views_url)
             # What a script prints by mistake.
             said = {"null", "undefined", "NaN", "[object Object]"} & set(page.locator("body").inner_text().split())
-            if found or said:
-                wrong[view] = found or said
+            found = {"said": sorted(said)} | {theme: violations_in(page, theme) for theme in ("light", "dark")}
+            wrong |= {(view, what): each for what, each in found.items() if each}
     tab.problems.clear()  # a run that is not there
     assert wrong == {}
+
+
+def violations_in(page, theme):
+    page.emulate_media(color_scheme=theme)  # the tab alone follows the system
+    expect(page.locator("html.dark")).to_have_count(int(theme == "dark"))
+    return violations(page)
 
 
 def test_axe_can_find_something(tab):
@@ -89,7 +92,7 @@ def test_everything_that_is_pressed_is_large_enough(tab, views_url):
         "LEAST", str(LEAST_TARGET)
     )
     for view in ("input", "compare"):
-        page = opened(tab, view, views_url, None, dark=False)
+        page = opened(tab, view, views_url)
         assert page.locator("button, select, summary, .tick-box, input[type=search]").evaluate_all(small) == []
 
 
@@ -119,6 +122,5 @@ def test_the_frame_is_painted_at_once(tab, views_url):
             while (!found()) await new Promise(requestAnimationFrame); return found().startTime; }"""
         )
 
-    times = [first_paint_ms() for _ in range(4)]
-    print("first paint of the frame, ms:", [round(each) for each in times])
-    assert min(times) <= FIRST_PAINT_MS
+    # A neighbour may take the CPU once, not always: the first of them that is fast enough decides.
+    assert any(first_paint_ms() <= FIRST_PAINT_MS for _ in range(6))

@@ -49,12 +49,21 @@ def test_the_keyboard_zooms_too(tab, team_url):
 def test_the_mean_of_the_shown_stretch_is_that_of_its_points(tab, team_url):
     report = from_json(reports.workers2())
     series = report.series
-    weights = [after - before for before, after in zip((0, *series.step), series.step, strict=False)]
     phases = (series.input_wait, series.h2d, series.compute, series.other)
-    mean = sum(w * sum(p[i] for p in phases) for i, w in enumerate(weights)) / sum(weights)
     frame = tab.open(team_url, "resnet50/workers2", alone=True)
-    shown = re.search(r"on average ([\d.]+)\sms", frame.locator(".extent").inner_text())
-    assert float(shown[1]) == pytest.approx(mean, abs=0.06)
+    drag(tab, frame.locator(".plot"), 200, 320)
+    words = r"^Shown: steps ([\d,]+) to ([\d,]+), on average ([\d.]+)\sms per step over (\d+) points\.$"
+    first, last, mean, points = (
+        float(each.replace(",", "")) for each in re.match(words, frame.locator(".extent").inner_text()).groups()
+    )
+    # A point speaks for the steps since the point before it: so many of them are shown.
+    shown = [
+        max(0, min(last, step) - max(first - 1, before))
+        for before, step in zip((0, *series.step), series.step, strict=False)
+    ]
+    total = sum(weight * sum(phase[i] for phase in phases) for i, weight in enumerate(shown))
+    assert mean == pytest.approx(total / sum(shown), abs=0.06)
+    assert points == sum(weight > 0 for weight in shown)
 
 
 def test_epochs_become_bars(tab, team_url):

@@ -41,7 +41,7 @@ def test_it_opens_on_the_run_that_trains_and_the_address_says_so(tab, sweep_url)
 
 
 def test_it_opens_on_the_newest_run_where_none_trains(tab, team_url):
-    frame = tab.open(team_url)
+    frame = tab.open(team_url, alone=True)
     expect(title_of(frame)).to_have_text(re.compile("The training loop waits for data 41 %|The GPU is busy"))
 
 
@@ -81,7 +81,7 @@ def test_a_run_that_is_not_there_is_said_to_be_missing(tab, sweep_url):
 
 
 def test_a_compared_run_that_is_not_there_is_named(tab, sweep_url):
-    frame = tab.open(sweep_url, compare=("a/feedwatch", "b/feedwatch", "gone"))
+    frame = tab.open(sweep_url, compare=("a/feedwatch", "b/feedwatch", "gone"), alone=True)
     expect(frame.get_by_role("status")).to_have_text("Not in this log directory: gone.")
     expect(frame.locator(".figures-table tbody tr")).to_have_count(2)
 

@@ -80,8 +80,9 @@ def test_a_log_directory_without_reports_is_an_empty_list(tmp_path, reader):
 
 
 def test_an_unknown_run_is_not_found(tmp_path, reader):
+    client = client_of(tmp_path, reader)
     for run in ("nobody", "../../etc/passwd", "", ATTACK):
-        answer = client_of(tmp_path, reader).get(BASE + "/report", query_string={"run": run})
+        answer = client.get(BASE + "/report", query_string={"run": run})
         assert answer.status_code == 404
         assert answer.get_json()["error"]
 

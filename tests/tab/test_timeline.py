@@ -27,7 +27,7 @@ def lanes_of(report, why="last"):
 
 
 def test_workers_of_lightning_and_the_loop_stand_side_by_side(tab, real_url, real_logdir):
-    frame = tab.open(real_url, "lightning/feedwatch", size=(1440, 1300))
+    frame = tab.open(real_url, "lightning/feedwatch", alone=True, size=(1440, 1300))
     card = card_of(frame)
     expect(card.get_by_role("heading", name="What happened in the last steps")).to_be_visible()
     for name in ("Worker 0", "Worker 1", "Training loop"):
@@ -54,7 +54,7 @@ def test_workers_of_lightning_and_the_loop_stand_side_by_side(tab, real_url, rea
 
 
 def test_stages_of_tf_data_are_drawn_and_called_an_estimate(tab, real_url, real_logdir):
-    frame = tab.open(real_url, "keras/feedwatch", size=(1440, 1300))
+    frame = tab.open(real_url, "keras/feedwatch", alone=True, size=(1440, 1300))
     card = card_of(frame)
     expect(card.locator(".lane-name", has_text="Map").first).to_be_visible()
     expect(card.locator(".foot")).to_contain_text("their lanes are an estimate")
@@ -112,6 +112,8 @@ def test_the_timeline_leaves_the_page_as_svg_png_and_csv(tab, real_url):
     drawn = frame.locator("body").evaluate("() => navigator.clipboard.readText()")
     assert drawn.startswith("<svg")
     assert "Training loop" in drawn
+    assert "As it was: steps" in drawn
+    assert "a batch is made" in drawn  # what the colours mean leaves the page with them
     assert "var(--" not in drawn  # it stands alone
     for name, first in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         with tab.page.expect_download() as saved:
@@ -157,7 +159,26 @@ def test_the_same_steps_under_the_first_change_take_as_long_as_was_predicted(tab
         expect(after).to_contain_text("With the change: Raise num_workers from 2 to 6 predicted")
         expect(after).to_contain_text(re.compile(r"8 steps in 96\sms"))  # of 12 ms each
         assert card.locator(".lanes").nth(1).locator(".lane-name").all_text_contents()[0].startswith("Worker 0")
+        numbers = card.locator(".lanes").nth(1).locator(".on-load").all_text_contents()
+        assert set(numbers) <= {str(number) for number in range(1, 9)}  # those of the steps; of others nobody knows
+        assert numbers
+        card.get_by_role("button", name="Copy SVG").click()
+        drawn = frame.locator("body").evaluate("() => navigator.clipboard.readText()")
+        assert re.search(r"As it was: steps 1 to 8 in 320\sms", drawn)
+        assert re.search(r"With the change, predicted: 8 steps in 96\sms", drawn)
         tab.picture("timeline-predicted")
+
+
+def test_slow_steps_do_not_become_usual_ones_by_the_change(tab, tmp_path):
+    report = with_timeline()
+    # A usual step of this run takes 5 ms besides waiting; the shown ones take 10, and the change does not touch that.
+    parts = {"input_wait": {"ms": 15.0, "share": 0.75}, "compute": {"ms": 5.0, "share": 0.25}}
+    report["account"] = {"batches": 4000, "epochs": 0, "seconds": 80.0, "batch_ms": 20.0, "parts": parts}
+    report["findings"][0]["gain"]["pace"] |= {"batch_ms": 5.0, "step_ms": 5.0}
+    write_report(tmp_path / "run", report)
+    with served(wsgi(tmp_path)) as url:
+        frame = tab.open(url, alone=True)
+        expect(card_of(frame).locator("h3").nth(1)).to_contain_text(re.compile(r"8 steps in 8\d\sms"))
 
 
 def test_a_trial_replaces_the_prediction(tab, tmp_path):
@@ -169,6 +190,28 @@ def test_a_trial_replaces_the_prediction(tab, tmp_path):
         frame = tab.open(url, alone=True)
         expect(card_of(frame).locator("h3").nth(1)).to_contain_text("measured mean")
         expect(card_of(frame).locator("h3").nth(1)).to_contain_text(re.compile(r"8 steps in 112\sms"))
+
+
+def test_a_change_that_only_a_trial_knows_is_drawn_as_it_was_measured(tab, tmp_path):
+    """The setting that a trial picks need not be the one that the model had in mind: nobody knows its workers' moments."""
+    report = with_timeline()
+    code = report["findings"][0]["code"]
+    report["findings"][0]["gain"] = {"low": 2.4, "high": 2.6, "basis": "measured", "because": "in turns"}
+    rows = [("num_workers=6", True, 30.0), ("num_workers=5", False, 16.0)]
+    report["trial"] = {
+        "picked": "num_workers=5",
+        "rows": [
+            {"name": name, "codes": [code], "advised": advised, "step_ms": step_ms, "wait_share": 0.25}
+            for name, advised, step_ms in rows
+        ],
+    }
+    write_report(tmp_path / "run", report)
+    with served(wsgi(tmp_path)) as url:
+        frame = tab.open(url, alone=True)
+        card = card_of(frame)
+        expect(card.locator("h3").nth(1)).to_contain_text(re.compile(r"measured mean 8 steps in 128\sms"))
+        assert card.locator(".lanes").nth(1).locator(".lane-name").count() == 1
+        expect(card.locator(".foot")).to_contain_text("from the means that a trial measured")
 
 
 def test_a_hostile_timeline_is_left_out_or_shown_as_text(tab, tmp_path):

@@ -1,11 +1,15 @@
 """The browser prints every number as Python does: both read the one table."""
 
+import io
 import random
 
 import pytest
+from rich.console import Console
 
 from feedwatch import words
 from feedwatch.report import html
+from feedwatch.report.console import print_report
+from feedwatch.report.load import load_run
 
 NAMES = ("ms", "percent", "change", "points", "times", "size", "rate", "number")
 
@@ -68,3 +72,24 @@ def test_nouns_gains_and_names_too(module):
 def test_what_is_no_number_is_not_measured(module):
     for name in NAMES:
         assert module(f"['12', null, undefined, NaN, Infinity, {{}}, [1]].map(m.{name})", None) == ["not measured"] * 7
+
+
+@pytest.mark.parametrize("name", ["lightning", "keras"])
+def test_the_console_prints_what_the_tab_shows(tab, real_url, real_logdir, name):
+    """Of a training that happened: the sentence, the four numbers, each row of the table, each change with its reason."""
+    stream = io.StringIO()
+    print_report(load_run(real_logdir / name), Console(file=stream, width=400))
+    printed = " ".join(stream.getvalue().replace("│", " ").split())
+    page = tab.open(real_url, f"{name}/feedwatch", alone=True)
+    shown = [page.locator(place).all_inner_texts() for place in (
+        "h1", ".verdict .detail", ".numbers dd", ".legend tbody tr:not(:has(.quiet))", ".finding h3", ".finding .why", ".finding .because",
+    )]  # fmt: skip
+    missing = [
+        text for texts in shown for text in texts if _plain(text) not in printed and _plain(text).lower() not in printed
+    ]
+    assert missing == []
+    assert len(shown[3]) >= 4
+
+
+def _plain(text):
+    return " ".join(text.replace("\u00a0", " ").split())

@@ -201,6 +201,12 @@ def test_a_picture_says_in_itself_which_run_it_shows(picture):
     assert re.match(r"a real run, feedwatch [\d.]+, \d{4}-\d\d-\d\d, .+, GPU: ", said)
 
 
+def test_no_page_stands_twice_in_the_navigation():
+    listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(listed) > 25
+    assert len(listed) == len(set(listed))
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Strict: a link that leads nowhere is an error."""

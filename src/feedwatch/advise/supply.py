@@ -114,8 +114,8 @@ class Supply:
             )
             (slower if shift > 0 else faster).append(shift)
         now_ms = self.account.batch_ms
-        most = self.ceiling * max(1.0, self.error) * (1 + NOISE)
-        high = min(now_ms / usual_ms * math.exp(math.hypot(*faster)), most)
+        # The report shows the ceiling beside the range: no change to the input promises more than having no input.
+        high = min(now_ms / usual_ms * math.exp(math.hypot(*faster)), self.ceiling)
         low = now_ms / usual_ms / math.exp(math.hypot(*slower))
         return Gain(min(low, high), high, Basis.PREDICTED, because, pace=self._pace(best))
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -46,22 +47,36 @@ def run(args: argparse.Namespace) -> int:
     for name, report in ((args.before, first), (args.after, second)):
         if report.trial is not None:
             console.print(Text(f"{name} is a trial: {answer(report.trial)}"), highlight=False)
+    console.print(Text(f"Next: {what_to_do(str(args.before), str(args.after), comparison)}"), soft_wrap=True)
     return 0
+
+
+def what_to_do(before: str, after: str, comparison: "Comparison") -> str:
+    from feedwatch.report.compare import Call
+
+    step = comparison.rows[0]
+    if comparison.speedup is None or step.call is Call.TOO_FEW:
+        return f"train longer: a decision takes {step.windows_needed} windows of about a second of each run"
+    better = after if comparison.speedup >= 1 or step.call is Call.WITHIN_NOISE else before
+    return f"feedwatch report {shlex.quote(better)}  # what bounds it now"
 
 
 def headline(before: str, after: str, comparison: "Comparison") -> str:
     from feedwatch.report.compare import Call
 
     if comparison.speedup is None:
-        return f"{after} and {before} cannot be compared: no step time in both."
+        return f"{after} and {before} cannot be compared yet: no step time in both."
     step = comparison.rows[0]
     if step.call is Call.WITHIN_NOISE:
         return f"{after} is as fast as {before}: the difference is within noise."
-    speed = f"{after} runs at {words.times(comparison.speedup)} the speed of {before}"
+    factor = words.times(comparison.speedup)
+    slower = comparison.speedup < 1
+    speed = (
+        f"{after} is slower than {before}: {factor} its speed" if slower else f"{after} is {factor} as fast as {before}"
+    )
     if step.call is Call.SIGNIFICANT:
         return f"{speed}."
-    seen = f"{words.count(step.windows, 'window')} of {step.windows_needed}"
-    return f"{speed}; too few windows to tell whether that is noise ({seen})."
+    return f"{speed}, by too few windows to be sure ({step.windows} of {step.windows_needed})."
 
 
 def table(comparison: "Comparison") -> "Table":
@@ -74,9 +89,15 @@ def table(comparison: "Comparison") -> "Table":
         grid.add_column(title, justify="left" if not title else "right", no_wrap=True)
     for row in comparison.rows:
         style = None if row.call is Call.SIGNIFICANT else "dim"
-        cells = (row.name, value(row, row.before), value(row, row.after), change(row), row.call.value)
+        cells = (row.name, value(row, row.before), value(row, row.after), change(row), call(row))
         grid.add_row(*cells, style=style)
     return grid
+
+
+def call(row: "Row") -> str:
+    from feedwatch.report.compare import Call
+
+    return f"too few windows: {row.windows} of {row.windows_needed}" if row.call is Call.TOO_FEW else row.call.value
 
 
 def value(row: "Row", number: float | None) -> str:

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         from feedwatch.report.console import print_report
 
         if silent(report, time.time()):
-            print("It is still called running, but has been silent for long: it may have been killed.")
+            print("No news for a while: it may have been killed.")
         print_report(report, Console(), str(args.run))
     return 0
 

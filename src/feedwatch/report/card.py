@@ -9,14 +9,16 @@ import sys
 from html import escape
 from typing import Any, Final
 
+from feedwatch.model.account import EPOCH_START, GAP, VALIDATION
 from feedwatch.model.report import Report, Status
-from feedwatch.model.steps import PHASES
+from feedwatch.model.steps import INPUT_WAIT, OTHER
 from feedwatch.model.verdict import Finding
 from feedwatch.report.console import ALTERED, ALTERS
 from feedwatch.report.html import STYLE, source
 from feedwatch.report.json import clean
+from feedwatch.report.parts import mean_and_share, parts_of
 from feedwatch.report.silence import model_note, words_without_findings
-from feedwatch.words import NOT_MEASURED, PHASE_NAMES, gain_text, ms, number, percent
+from feedwatch.words import gain_text, ms, number
 
 NO_REPORT: Final = "<p>feedwatch: nothing was measured yet.</p>"
 MAX_FINDINGS: Final = 3
@@ -25,6 +27,8 @@ _CARD: Final = (
     "border:1px solid rgba(128,128,128,.45);border-radius:8px;padding:12px 16px;max-width:56em;line-height:1.5;"
     "color:inherit"
 )
+# As in the tab: an epoch's start is waiting, what lies between epochs is nobody's.
+_COLOUR_OF: Final = {EPOCH_START: INPUT_WAIT, VALIDATION: "aside", GAP: OTHER}
 _CODE: Final = (
     "background:rgba(128,128,128,.14);color:inherit;padding:8px 10px;border-radius:6px;overflow:auto;margin:6px 0 0"
 )
@@ -60,15 +64,15 @@ def show_reports_in_notebooks() -> None:
 
 def _bar(report: Report) -> str:
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", source(STYLE).split("}", 1)[0]))
-    known = {name: phase for name in PHASES if (phase := report.phases.get(name)) is not None}
+    colours |= {name: colours[of] for name, of in _COLOUR_OF.items()}
+    lines = parts_of(report)
     fills = "".join(
-        f'<span style="width:calc({round(phase.share, 4)} * 100%);background:{colours[name]}"></span>'
-        for name, phase in known.items()
+        f'<span style="width:calc({round(line.share, 4)} * 100%);background:{colours[line.key]}"></span>'
+        for line in lines
+        if line.share is not None
     )
     names = " · ".join(
-        f'<span style="color:{colours[name]}">■</span> {PHASE_NAMES[name]} '
-        + (f"{ms(known[name].mean_ms)} ({percent(known[name].share)})" if name in known else NOT_MEASURED)
-        for name in PHASES
+        f'<span style="color:{colours[line.key]}">■</span> {line.name} {mean_and_share(line)}' for line in lines
     )
     return (
         '<div style="display:flex;height:10px;border-radius:5px;overflow:hidden;margin:10px 0 4px;'

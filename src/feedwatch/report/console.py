@@ -10,13 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.account import EPOCH_START, GAP, VALIDATION
-from feedwatch.model.report import Report, Status
-from feedwatch.model.steps import PHASES
+from feedwatch.model.report import RanksSection, Report, Status
 from feedwatch.model.verdict import Bound, Finding
+from feedwatch.report.parts import parts_of
 from feedwatch.report.silence import model_note, words_without_findings
 from feedwatch.report.trial import print_trial
-from feedwatch.words import NOT_MEASURED, PHASE_NAMES, count, gain_text, ms, number, percent, times, times_between
+from feedwatch.words import NOT_MEASURED, count, gain_text, ms, number, percent, times, times_between
 
 ALTERS: Final = "Besides the speed it changes "
 ALTERED: Final = {
@@ -26,8 +25,9 @@ ALTERED: Final = {
     "updates": "the updates of the weights",
     "code": "your own code: fit the sketch to it",
 }
-OUTSIDE: Final = {EPOCH_START: "epoch starts", VALIDATION: "validation", GAP: "between epochs"}
-LEAST_OUTSIDE: Final = 0.01
+# A rank that waits this much longer than the median is named; a smaller difference is chance.
+LONGER: Final = 1.1
+MEANS: Final = "Means of the whole run per batch add up; medians and p95 are those of its usual steps."
 # A longer line is hard to read, however wide the terminal is.
 MOST_COLUMNS: Final = 100
 _STYLES: Final = {
@@ -58,10 +58,9 @@ def print_report(report: Report, console: Console, where: str = "") -> None:
 
 def print_head(report: Report, console: Console) -> None:
     _print(_verdict(report), console)
-    _print(_phases(report), console)
-    outside = _outside_of_steps(report)
-    if outside:
-        _print(Text(outside, style="dim"), console)
+    _print(_where_it_goes(report), console)
+    if report.account is not None and _enough(report):
+        _print(Text(MEANS, style="dim"), console)
 
 
 def print_summary(report: Report, console: Console, where: str) -> None:
@@ -125,12 +124,18 @@ def _numbers(report: Report) -> Table:
         _ceiling(report),
     ]
     if report.ranks is not None and report.ranks.slowest is not None:
-        figures.append((count(report.ranks.count, "rank"), f"rank {report.ranks.slowest.rank} waits longest"))
+        figures.append((count(report.ranks.count, "rank"), _who_waits(report.ranks, report.ranks.slowest.rank)))
     grid = Table.grid(padding=(0, 2))
     for value, label in figures:
         if verdict.bound is not Bound.UNKNOWN or value != NOT_MEASURED:
             grid.add_row(Text(value, style="bold"), Text(label))
     return grid
+
+
+def _who_waits(ranks: RanksSection, slowest: int) -> str:
+    longest, median = ranks.max_input_wait_ms, ranks.median_input_wait_ms
+    alike = longest is not None and median is not None and longest <= LONGER * median
+    return "wait equally long" if alike else f"rank {slowest} waits longest"
 
 
 def _ceiling(report: Report) -> tuple[str, str]:
@@ -141,32 +146,24 @@ def _ceiling(report: Report) -> tuple[str, str]:
     return times(report.verdict.ceiling_speedup), "best possible with every batch in memory, estimated"
 
 
-def _phases(report: Report) -> Table:
+def _enough(report: Report) -> bool:
+    """Two steps have no spread."""
+    return report.steps.measured >= THRESHOLDS.min_steady_steps
+
+
+def _where_it_goes(report: Report) -> Table:
     title = f"Where a step goes ({count(report.steps.measured, 'step')} measured)"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
     table.add_column("")
-    enough = report.steps.measured >= THRESHOLDS.min_steady_steps
-    for heading in ("mean", "share", *(("median", "p95") if enough else ("", ""))):
+    for heading in ("mean", "share", *(("median", "p95") if _enough(report) else ("", ""))):
         table.add_column(heading, justify="right")
-    for name in PHASES:
-        phase = report.phases.get(name)
-        if phase is None:
-            table.add_row(PHASE_NAMES[name], NOT_MEASURED, "", "", "")
-        else:
-            spread = (ms(phase.ms), ms(phase.p95_ms)) if enough else ("", "")
-            table.add_row(PHASE_NAMES[name], ms(phase.mean_ms), percent(phase.share), *spread)
+    for line in parts_of(report):
+        usual = report.phases.get(line.key) if _enough(report) else None
+        spread = ("", "") if usual is None else (ms(usual.ms), ms(usual.p95_ms))
+        table.add_row(line.name, ms(line.mean_ms), "" if line.share is None else percent(line.share), *spread)
+    if report.account is not None:
+        table.add_row("together", ms(report.account.batch_ms), percent(1.0), "", "", style="bold")
     return table
-
-
-def _outside_of_steps(report: Report) -> str:
-    """The verdict speaks of the whole run; the table speaks of its steps."""
-    if report.account is None:
-        return ""
-    parts = [(words, report.account.parts.get(name)) for name, words in OUTSIDE.items()]
-    said = [
-        f"{words} {percent(part.share)}" for words, part in parts if part is not None and part.share >= LEAST_OUTSIDE
-    ]
-    return f"Of the whole run, outside of these steps: {', '.join(said)}" if said else ""
 
 
 def _whose(report: Report) -> str:

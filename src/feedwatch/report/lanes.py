@@ -104,8 +104,12 @@ def _made_by(arrival: _Arrival) -> int:
 def _spans(stage: Stage, ends: list[int]) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
     """Going back from the batch that came last: a batch is finished before the next one is, by as much as the stage
     takes for one with all its calls at once. Returns begins, times, and when the stage before must have finished.
+
+    The stage's time is that of the whole run. Where batches came faster than that, it was faster here.
     """
     each_us = round(1000 * (stage.ms_per_batch or 0.0) / max(1, stage.parallelism or 1))
+    if len(ends) > 1:
+        each_us = min(each_us, (ends[-1] - ends[0]) // (len(ends) - 1))
     begins: list[int] = []
     tooks: list[int] = []
     next_begin: int | None = None

@@ -1,12 +1,12 @@
 """The advice for TensorBoard's Text tab: the verdict in the first line, below 25 lines."""
 
 from feedwatch.model.report import Report
-from feedwatch.model.steps import PHASES
 from feedwatch.model.verdict import Finding, Gain
 from feedwatch.report.json import clean
+from feedwatch.report.parts import mean_and_share, parts_of
 from feedwatch.report.silence import words_without_findings
 from feedwatch.report.trial import answer, at_most
-from feedwatch.words import NOT_MEASURED, PHASE_NAMES, gain_text, ms, number, percent
+from feedwatch.words import gain_text, ms, number
 
 # TensorBoard's text card is read at a glance. The third finding rarely matters before the first is mended.
 MAX_FINDINGS = 2
@@ -33,11 +33,9 @@ def escape(text: str) -> str:
 
 
 def _figures(report: Report) -> str:
-    parts = [f"{ms(report.verdict.step_ms)} per step"]
-    for name in PHASES:
-        phase = report.phases.get(name)
-        shown = NOT_MEASURED if phase is None else f"{ms(phase.mean_ms)} ({percent(phase.share)})"
-        parts.append(f"{PHASE_NAMES[name]} {shown}")
+    account = report.account
+    parts = [f"{ms(report.verdict.step_ms)} per step" if account is None else f"{ms(account.batch_ms)} per batch"]
+    parts += [f"{line.name} {mean_and_share(line)}" for line in parts_of(report)]
     parts.append(f"{number(report.verdict.samples_per_s)} samples per second")
     return " · ".join(parts)
 

@@ -24,10 +24,11 @@ def faster():
 
 def test_the_headline_never_sounds_surer_than_the_numbers(slow, faster):
     short = with_wait(faster, faster.series.input_wait[:4])
-    assert headline("a", "b", compare(slow, faster)) == "b runs at 1.71× the speed of a."
+    assert headline("a", "b", compare(slow, faster)) == "b is 1.71× as fast as a."
     assert headline("a", "b", compare(slow, slow)) == "b is as fast as a: the difference is within noise."
+    assert headline("b", "a", compare(faster, slow)) == "a is slower than b: 0.59× its speed."
     assert headline("a", "b", compare(slow, short)).endswith(
-        "too few windows to tell whether that is noise (4 windows of 5)."
+        "is 1.71× as fast as a, by too few windows to be sure (4 of 5)."
     )
     assert "cannot be compared" in headline("a", "b", compare(slow, from_json(reports.failed())))
 
@@ -39,7 +40,7 @@ def test_the_command_prints_a_table_and_json(tmp_path, capsys):
     arguments = ["compare", str(tmp_path / "a[b]"), str(tmp_path / "b")]
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    assert "1.71× the speed" in " ".join(shown.split())
+    assert "1.71× as fast as" in " ".join(shown.split())
     assert "a[b]" in shown.replace("\n", "")
     assert "63.8 ms" in shown
     assert "−41 %" in shown
@@ -64,4 +65,5 @@ def test_no_column_is_cut_however_narrow_the_terminal_is(tmp_path, capsys, monke
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert "samples per second    1,003    1,711" in shown
-    assert "−35 points  too few windows to tell" in shown
+    assert "−35 points  too few windows: 3 of 5" in shown
+    assert shown.splitlines()[-1].startswith("Next: train longer: a decision takes 5 windows")

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from feedwatch.model.report import PartSection, Status
 from feedwatch.model.verdict import Basis, Bound, Finding, Fix, Gain
-from feedwatch.report.console import MOST_COLUMNS, print_report, print_summary
+from feedwatch.report.console import MEANS, MOST_COLUMNS, print_report, print_summary
 from feedwatch.report.json import from_json
 from feedwatch.report.silence import NO_RULE, NO_VERDICT, NOTHING
 from feedwatch.words import PHASE_NAMES
@@ -107,13 +107,15 @@ def test_text_is_never_wider_than_people_read_and_code_is_never_wrapped(width):
     assert max(len(line) for line in text) <= min(width, MOST_COLUMNS)
 
 
-def test_what_the_whole_run_spends_outside_of_steps_stands_below_them():
+def test_what_the_whole_run_spends_beside_its_steps_is_part_of_the_table_and_means_add_up():
     bare = report()
     assert bare.account is not None
-    parts = {**bare.account.parts, "epoch_start": PartSection(1.0, 0.12), "gap": PartSection(0.01, 0.001)}
-    made = replace(bare, account=replace(bare.account, parts=parts))
-    assert "Of the whole run, outside of these steps: epoch starts 12 %" in words(shown(print_report, made))
-    assert "between epochs" not in shown(print_report, made)
+    parts = {**bare.account.parts, "epoch_start": PartSection(1.0, 0.12), "gap": PartSection(0.0, 0.0)}
+    made = replace(bare, account=replace(bare.account, batch_ms=8.5, parts=parts))
+    text = words(shown(print_report, made))
+    assert "epoch starts 1 ms 12 % together 8.5 ms 100 %" in text
+    assert "between epochs" not in text
+    assert MEANS in text
 
 
 def test_notes_say_what_was_not_measured():
@@ -156,6 +158,8 @@ def test_several_ranks_name_the_one_that_waits_longest():
 
     merged = merge([report(rank=number, world_size=2, wall_ms=20, wait_ms=1 + 7 * number) for number in range(2)])
     assert "2 ranks rank 1 waits longest" in words(shown(print_report, merged))
+    alike = merge([report(rank=number, world_size=2, wall_ms=20, wait_ms=8 + number / 2) for number in range(2)])
+    assert "2 ranks wait equally long" in words(shown(print_report, alike))
     assert "This is rank 1, of 2 ranks that were read." in words(shown(print_summary, merged, "runs/a"))
     alone = words(shown(print_summary, report(rank=0, world_size=2), "runs/a"))
     assert "This is rank 0 of 2. The others had not written yet." in alone

@@ -64,6 +64,13 @@ def test_a_stage_never_makes_two_batches_at_once():
     assert all(end <= begin for end, begin in zip(ends, lane.begin_us[1:], strict=False))
 
 
+def test_a_stage_was_not_slower_than_its_batches_came():
+    """Its time is a mean of the whole run; these steps may be faster. All batches that came were made."""
+    (lane,) = added(excerpt(WAITS), PipelineFacts("tf.data", stages=(Stage("Map", "f", 40.0),)))
+    assert set(lane.took_us) == {10_000}
+    assert [begin + 10_000 for begin in lane.begin_us] == [9000, 19_000, 29_000]
+
+
 def test_what_cannot_be_seen_gets_no_lane():
     assert added(excerpt(WAITS), PipelineFacts("iterable")) == ()
     assert added(excerpt(WAITS), PipelineFacts("tf.data")) == ()

@@ -69,7 +69,7 @@ def start_method(loader: Any) -> str | None:
 
 def custom_collate(collate: Any) -> str | None:
     """The name of the user's own collate function, None for torch's."""
-    if collate is None or getattr(collate, "__module__", "").startswith("torch.utils.data"):
+    if collate is None or (getattr(collate, "__module__", None) or "").startswith("torch.utils.data"):
         return None
     return str(getattr(collate, "__name__", type(collate).__name__))
 

@@ -32,10 +32,13 @@ function findingCard(finding, place, source) {
     h('header', {}, h('span', {class: 'number', 'aria-hidden': 'true'}, String(place)), h('h3', {id}, breakable(text(finding.title).replaceAll('`', ''))), gain(finding)),
     h('p', {class: 'why'}, inline(text(finding.why))),
     snippet(part(finding.fix)),
+    because(text(part(finding.gain).because)),
     altered(finding),
-    text(part(finding.gain).because) ? h('p', {class: 'because'}, inline(text(finding.gain.because))) : null,
     rule(finding, source));
 }
+
+// As the console prints it: a sentence.
+const because = (words) => (words ? h('p', {class: 'because'}, inline(`${words[0].toUpperCase()}${words.slice(1)}.`)) : null);
 
 const ALTERED = {
   order: 'the order of the data', randomness: 'which random numbers are drawn', precision: 'how numbers are rounded',
@@ -44,7 +47,7 @@ const ALTERED = {
 
 function altered(finding) {
   const words = list(finding.alters).map((what) => ALTERED[text(what)]).filter(Boolean);
-  return words.length ? h('p', {class: 'note'}, `Besides the speed it changes ${words.join(', ')}.`) : null;
+  return words.length ? h('p', {class: 'because'}, `Besides the speed it changes ${words.join(', ')}.`) : null;
 }
 
 function gain(finding) {

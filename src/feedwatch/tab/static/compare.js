@@ -39,12 +39,15 @@ function headline(before, best, name) {
   return best.step.call === 'significant' ? words : `${words}, by too few windows to be sure (${number(best.step.windows)} of ${number(best.step.windows_needed)})`;
 }
 
+// Noise is no change: only what is more than that is called one.
 function mainChange(pair) {
   const phases = pairRows(pair).filter((row) => PHASES.some((phase) => phase.name.toLowerCase() === row.name) && num(row.before) !== null && num(row.after) !== null);
+  const changed = phases.filter((row) => row.call === 'significant');
   if (!phases.length) return 'No phase was measured in both.';
-  const most = phases.reduce((a, b) => (Math.abs(b.after - b.before) > Math.abs(a.after - a.before) ? b : a));
+  if (!changed.length) return phases.some((row) => row.call === 'within noise') ? 'No phase changed above the noise.' : null;
+  const most = changed.reduce((a, b) => (Math.abs(b.after - b.before) > Math.abs(a.after - a.before) ? b : a));
   const title = text(most.name)[0].toUpperCase() + text(most.name).slice(1);
-  return most.before === most.after ? 'No phase changed.' : `${title} ${most.after < most.before ? 'fell' : 'rose'} from ${ms(most.before)} to ${ms(most.after)} per step.`;
+  return `${title} ${most.after < most.before ? 'fell' : 'rose'} from ${ms(most.before)} to ${ms(most.after)} per step.`;
 }
 
 function baselinePicker(rows, baseline, choose, name) {
@@ -92,6 +95,6 @@ function verdictOf(column, pair) {
   if (difference === null) return null;
   const words = column.points ? points(difference) : change(difference);
   if (pair.call === 'significant') return h('span', {class: 'change ' + (difference < 0 === column.lower ? 'better' : 'worse')}, (difference < 0 ? '▼ ' : '▲ ') + words);
-  const why = pair.call === 'within noise' ? 'noise' : `too few windows: ${number(pair.windows)} of ${number(pair.windows_needed)}`;
+  const why = pair.call === 'within noise' ? 'within noise' : `too few windows: ${number(pair.windows)} of ${number(pair.windows_needed)}`;
   return h('span', {class: 'change', title: pair.call === 'within noise' ? 'No difference above the noise of the two runs' : `A decision takes ${count(num(pair.windows_needed) ?? 0, 'window')} of each run`}, `${words}, ${why}`);
 }

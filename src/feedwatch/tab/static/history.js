@@ -4,6 +4,7 @@ import {areas, cutSpikes, epochBars, epochMarks, frameOf, scalesOf} from './char
 import {saveButtons} from './export.js';
 import {patterns} from './patterns.js';
 import {Plot, switchOf, tipRow} from './plot.js';
+import {tooEarly} from './status.js';
 import {byEpoch, courseOf, courseRows, meanStep, stepTotals} from './series.js';
 import {count, ms, NOT_MEASURED, number, PARTS, percent, PHASES} from './words.js';
 
@@ -24,7 +25,8 @@ export function historyCard(report, run, picked) {
     view.zoom = range;
     back.hidden = !range;
     const [from, to] = range || whole, mean = meanStep(course, range);
-    extent.textContent = `${range ? 'Shown: steps' : 'Steps'} ${number(from)} to ${number(to)}, on average ${ms(mean.total)} per step over ${count(mean.points, 'point')}${from <= whole[0] ? ', its start included' : ''}. Draw over a stretch to zoom.`;
+    const span = `teps ${number(from)} to ${number(to)}`, points = count(mean.points, 'point');
+    extent.textContent = range ? `Shown: s${span}, on average ${ms(mean.total)} per step over ${points}.` : `S${span}, ${points}, the start of the run included. Draw over a stretch to zoom.`;
   };
   const plot = new Plot({
     label: 'Step time by phase', steps: () => shown().steps, picked, zoomed: told,
@@ -39,7 +41,7 @@ export function historyCard(report, run, picked) {
     ...(epochs.steps.length > 1 ? [switchOf('Points of the chart', [[false, 'Windows', 'Points of some seconds each'], [true, 'Epochs', 'One bar for each epoch']],
       view.epochs, (wanted) => { view.epochs = wanted; plot.at = -1; plot.draw(); })] : []),
     switchOf('Unit of the chart', [[false, 'ms', 'Milliseconds per step'], [true, '%', 'Share of each step']], view.percent, (wanted) => { view.percent = wanted; plot.draw(); }),
-    saveButtons('the chart of step times', 'feedwatch-steps', () => plot.drawing, () => courseRows(shown())));
+    saveButtons('the chart of step times', 'feedwatch-steps', () => ({drawings: [['', plot.drawing]], key: shown().layers.map((layer) => ['p-' + layer.key, layer.name])}), () => courseRows(shown())));
   return box;
 }
 
@@ -68,14 +70,14 @@ function legend(report) {
   const rows = PARTS.map((phase) => ({...phase, mean: known ? num(part(parts[phase.key]).ms) : num(part(phases[phase.key]).mean_ms) ?? num(part(phases[phase.key]).ms),
     share: num(part(known ? parts[phase.key] : phases[phase.key]).share), ...figuresOf(phases[phase.key])}))
     .filter((row) => !row.aside || row.mean > 0);
-  const total = known ? num(account.batch_ms) : null;
+  const total = known ? num(account.batch_ms) : null, spread = !tooEarly(report); // a few steps have none
   return h('table', {class: 'legend'},
-    h('caption', {class: 'note'}, known ? 'Means of the whole run per batch add up; medians and p95 are those of its usual steps.' : 'Of the measured steps.'),
-    h('thead', {}, h('tr', {}, ['Phase', known ? 'Mean' : 'Per step', 'Share', 'Median', 'p95'].map((name) => h('th', {scope: 'col'}, name)))),
+    h('caption', {class: 'note'}, !spread ? 'So far.' : known ? 'Means of the whole run per batch add up; medians and p95 are those of its usual steps.' : 'Of the measured steps.'),
+    h('thead', {}, h('tr', {}, ['Phase', known ? 'Mean' : 'Per step', 'Share', ...(spread ? ['Median', 'p95'] : ['', ''])].map((name) => h('th', {scope: 'col'}, name)))),
     h('tbody', {}, rows.map((row) => h('tr', {title: row.hint},
       h('th', {scope: 'row'}, h('span', {class: 'swatch p-' + row.key}), row.name),
       row.mean === null ? h('td', {colspan: '4', class: 'quiet'}, NOT_MEASURED)
-        : [ms(row.mean), percent(row.share), row.aside ? '' : ms(row.median), row.aside ? '' : ms(row.p95)].map((value) => h('td', {}, value)))),
+        : [ms(row.mean), percent(row.share), ...(row.aside || !spread ? ['', ''] : [ms(row.median), ms(row.p95)])].map((value) => h('td', {}, value)))),
     total === null ? null : h('tr', {class: 'sum'}, h('th', {scope: 'row'}, 'Together'), h('td', {}, ms(total)), h('td', {}, percent(1)), h('td', {}), h('td', {}))));
 }
 

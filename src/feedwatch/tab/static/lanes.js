@@ -5,7 +5,7 @@ import {patterns} from './patterns.js';
 import {ms, number, PARTS} from './words.js';
 
 const ROW = 26, BAR = 18, TOP = 6, AXIS = 26;
-const LABEL_SHARE = 0.2, LABEL_MOST = 190, LABEL_LEAST = 76;
+const LABEL_SHARE = 0.25, LABEL_MOST = 220, LABEL_LEAST = 76, LABEL_LETTER = 6.6;
 const SPAN_KEYS = ['input_wait', 'h2d', 'compute', 'other', 'validation', 'epoch_start'];
 const NAMES = Object.fromEntries(PARTS.map((phase) => [phase.key, phase.name]));
 const VERBS = {input_wait: 'waits', h2d: 'copy', compute: 'computes', validation: 'validation', epoch_start: 'starts loading'};
@@ -28,9 +28,16 @@ function laneOf(lane) {
   return {kind, name: text(lane.name).slice(0, 80), estimated: lane.estimated === true, spans};
 }
 
-/** length: ms on the time axis, so that two pictures can share it */
-export function drawLanes(excerpt, width, length) {
-  const labels = Math.max(LABEL_LEAST, Math.min(LABEL_MOST, width * LABEL_SHARE));
+/** longest: letters of a lane's name, so that two pictures share their left edge */
+function labelWidth(width, longest) {
+  return Math.max(LABEL_LEAST, Math.min(LABEL_MOST, width * LABEL_SHARE, longest * LABEL_LETTER + 22));
+}
+
+export const longestName = (excerpts) => Math.max(...excerpts.flatMap((excerpt) => excerpt.lanes.map((lane) => lane.name.length)));
+
+/** shared: {length: ms on the time axis, longest: letters}, the same for two pictures */
+function drawLanes(excerpt, width, {length, longest}) {
+  const labels = labelWidth(width, longest);
   const height = TOP + excerpt.lanes.length * ROW + AXIS, right = width - 12;
   const x = (at) => labels + (Math.max(0, Math.min(length, at)) / length) * (right - labels);
   const {defs, fill} = patterns();
@@ -50,7 +57,7 @@ function laneBar(span, x, y, fill, place, estimated) {
     words && width > words.length * 7 + 4 ? svg('text', {x: left + width / 2, y: y + 13, 'text-anchor': 'middle', class: 'on-' + span.key}, words) : null);
 }
 
-const fitting = (name, room) => { const most = Math.floor(room / 6.6); return name.length <= most ? name : name.slice(0, Math.max(1, most - 1)) + '…'; };
+const fitting = (name, room) => { const most = Math.floor(room / LABEL_LETTER); return name.length <= most ? name : name.slice(0, Math.max(1, most - 1)) + '…'; };
 
 function timeAxis(x, length, height, width) {
   const ticks = niceTicks(0, length, Math.min(8, width / 110));
@@ -71,8 +78,8 @@ export function spanWords(excerpt, lane, span) {
 
 /** The picture with its words: hover, arrow keys (left and right in a lane, up and down between lanes). */
 export class LaneView {
-  constructor(excerpt, length, label) {
-    Object.assign(this, {excerpt, length, row: Math.max(0, excerpt.lanes.findIndex((lane) => lane.kind === 'loop')), at: -1});
+  constructor(excerpt, shared, label) {
+    Object.assign(this, {excerpt, shared, row: Math.max(0, excerpt.lanes.findIndex((lane) => lane.kind === 'loop')), at: -1});
     this.canvas = h('div', {class: 'canvas'});
     this.tip = h('div', {class: 'tip lane-tip', hidden: true});
     this.element = h('div', {class: 'lanes', tabindex: '0', role: 'slider', 'aria-label': label + '; arrow keys move from bar to bar', 'aria-valuemin': '0',
@@ -87,7 +94,7 @@ export class LaneView {
   spans() { return this.excerpt.lanes[this.row].spans; }
 
   draw() {
-    this.canvas.replaceChildren(drawLanes(this.excerpt, Math.max(300, this.element.clientWidth), this.length));
+    this.canvas.replaceChildren(drawLanes(this.excerpt, Math.max(300, this.element.clientWidth), this.shared));
     this.show(-1);
   }
 

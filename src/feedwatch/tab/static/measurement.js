@@ -2,19 +2,19 @@
 import {card, h, list, num, part, text} from './dom.js';
 import {figure} from './machine.js';
 import {inline} from './markdown.js';
-import {tooEarly} from './verdict.js';
+import {tooEarly} from './status.js';
 import {count, ms, number, percent, PHASES} from './words.js';
 
 export function onceCard(report) {
   const startup = part(report.startup), epochs = part(report.epoch_boundary);
   const known = [startup.first_step_ms, epochs.median_ms].some((value) => num(value) !== null);
   if (!known) return null;
-  const starting = part(report.pipeline).kind === 'dataloader' ? 'Starting workers' : 'Opening the pipeline';
-  return card('Start-up and epochs', 'not part of the figures above',
+  const pipeline = part(report.pipeline), starting = pipeline.kind === 'dataloader' && part(pipeline.settings).num_workers !== 0 ? 'Starting workers' : 'Opening the pipeline';
+  return card('Start-up and epochs', 'the first step is not part of the figures above',
     h('dl', {class: 'figures'},
       figure('First step', ms(startup.first_step_ms), num(startup.tracing_ms) === null ? null : `${ms(startup.tracing_ms)} of it tracing and compiling`),
       figure('Between epochs', ms(epochs.median_ms), num(epochs.count) ? `median of ${count(epochs.count, 'boundary', 'boundaries')}` : null),
-      num(epochs.share) === null ? null : figure('Share of the run', percent(epochs.share), 'lost between epochs'),
+      report.account || num(epochs.share) === null ? null : figure('Share of the run', percent(epochs.share), 'lost between epochs'), // else it is in the account
       num(epochs.loader_start_ms) === null ? null : figure(starting, ms(epochs.loader_start_ms), 'per epoch'),
       num(epochs.first_fetch_ms) === null ? null : figure('First batch', ms(epochs.first_fetch_ms), 'per epoch')));
 }

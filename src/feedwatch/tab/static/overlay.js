@@ -1,6 +1,6 @@
 // The compared runs in one chart, on the same axes: a line for each, with a dash of its own besides its colour.
 import {h, list, num, svg} from './dom.js';
-import {frameOf, lineOf, nearestIndex, scalesOf} from './chart.js';
+import {cutSpikes, frameOf, lineOf, nearestIndex, scalesOf} from './chart.js';
 import {saveButtons} from './export.js';
 import {Plot, switchOf, tipRow} from './plot.js';
 import {courseOf, stepTotals} from './series.js';
@@ -26,7 +26,8 @@ export function overlayCard(entries) {
     draw: (width, range) => {
       const shown = courses.flatMap(({course}) => values(course).filter((value, i) => value !== null && course.steps[i] >= range[0] && course.steps[i] <= range[1]));
       const scale = scalesOf(width, range, shown.length ? shown : [1], false);
-      return {scale, drawing: frameOf(scale, null, courses.map(({course}, place) => lineOf(scale, course.steps, values(course), place)), null)};
+      return {scale, drawing: frameOf(scale, null, courses.map(({course}, place) => lineOf(scale, course.steps, values(course), place)),
+        courses.map(({course}) => cutSpikes(scale, course.steps, values(course))))};
     },
     readout: (i) => [h('div', {class: 'tip-title'}, 'Around step ' + number(longest.steps[i])),
       ...courses.map(({name, course}, place) => tipRow(dashOf(place), name, ms(at(course, longest.steps[i])), ''))],
@@ -36,7 +37,7 @@ export function overlayCard(entries) {
   return h('section', {class: 'card', 'aria-labelledby': 'h-overlay'},
     h('div', {class: 'card-head'}, h('h2', {id: 'h-overlay'}, 'The runs over their steps'), back,
       switchOf('What the lines show', [[STEP, 'Step', 'The whole step'], ...PHASES.map((phase) => [phase.key, phase.name, phase.hint])], overlaid.what, (wanted) => { overlaid.what = wanted; plot.draw(); }),
-      saveButtons('the chart of the compared runs', 'feedwatch-compare', () => plot.drawing, rows)),
+      saveButtons('the chart of the compared runs', 'feedwatch-compare', () => ({drawings: [['', plot.drawing]], key: courses.map(({name}, place) => [`line run-${place}`, name])}), rows)),
     h('p', {class: 'key'}, courses.map(({name}, place) => h('span', {}, dashOf(place), name))), plot.element,
     entries.length > courses.length ? h('p', {class: 'foot'}, `${number(courses.length)} of ${number(entries.length)} runs are drawn: the others have no course, or are too many.`) : null);
 }

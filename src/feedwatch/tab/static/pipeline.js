@@ -12,7 +12,7 @@ export function pipelineCard(report) {
   const stages = list(pipeline.stages).map(part), settings = Object.entries(part(pipeline.settings));
   if (!stages.length && !settings.length) return null;
   return card('Input pipeline', headroom(report, KIND[pipeline.kind]),
-    stages.length ? stageList(stages, part(report.verdict).bound === 'input') : null,
+    stages.length ? stageList(stages, holdsUp(report)) : null,
     settings.length ? h('p', {class: 'settings'}, settings.map(([key, value]) => h('code', {}, `${key} = ${shown(value)}`))) : null);
 }
 
@@ -26,13 +26,19 @@ function headroom(report, kind) {
   return `${kind || 'The pipeline'} ${words}`;
 }
 
+// An input that could feed a faster step has a longest stage, but no bottleneck.
+function holdsUp(report) {
+  const verdict = part(report.verdict);
+  return verdict.bound === 'input' && !(num(verdict.headroom) >= 1);
+}
+
 // Red means waiting for input, everywhere: what makes the batches has a colour of its own, and is no alarm by itself.
 function stageList(stages, waits) {
   const longest = Math.max(...stages.map((stage) => num(stage.ms_per_batch) || 0), 1e-9);
   return h('ol', {class: 'rows'}, stages.map((stage) => h('li', {class: 'row stage' + (stage.bottleneck === true ? ' hot' : '')},
     h('span', {class: 'who', title: `${text(stage.name)} ${text(stage.detail)}`},
       h('b', {}, text(stage.name)), ' ', h('span', {class: 'sub'}, text(stage.detail))),
-    bar((num(stage.ms_per_batch) || 0) / longest, stage.bottleneck === true && waits ? 'p-load' : 'p-load light'),
+    bar((num(stage.ms_per_batch) || 0) / longest, 'p-load'),
     h('span', {class: 'n' + (num(stage.ms_per_batch) === null ? ' quiet' : '')}, ms(stage.ms_per_batch)),
     h('span', {class: 'remark'}, stage.bottleneck === true ? h('span', {class: 'chip plain'}, waits ? 'bottleneck' : 'longest') : null, stageRemark(stage)))));
 }

@@ -3,11 +3,13 @@ import {bar, card, h, list, num, part} from './dom.js';
 import {count, ms, number, percent} from './words.js';
 
 const WORTH_SAYING = 0.05; // of the time, as everywhere in feedwatch
+const LONGER = 1.1; // than the median: a smaller difference is chance (report/console.py)
 
 // While one rank holds the others up, they seem to compute. Their own verdict alone would mislead.
 export function heldUpBy(report) {
-  const slowest = part(part(report.ranks).slowest), own = part(report.run).rank;
-  return num(slowest.rank) !== null && slowest.rank !== own && num(slowest.stall_ratio) >= WORTH_SAYING ? slowest : null;
+  const slowest = part(part(report.ranks).slowest), own = part(report.run).rank, wait = num(part(part(report.phases).input_wait).ms) ?? 0;
+  const longer = num(slowest.stall_ratio) >= WORTH_SAYING && slowest.input_wait_ms > LONGER * wait;
+  return num(slowest.rank) !== null && slowest.rank !== own && longer ? slowest : null;
 }
 
 export function heldUpNotice(report) {
@@ -23,7 +25,7 @@ export function ranksCard(report, open) {
   const slowest = num(part(ranks.slowest).rank);
   const missing = num(ranks.missing) || 0;
   return card('Ranks', `input wait per step, ${number(ranks.count)} of ${count(num(ranks.world_size) || 0, 'rank')} reporting`,
-    h('ol', {class: 'rows'}, lines.map((line) => rankRow(line, longest, line.rank === slowest && lines.length > 1 && num(line.stall_ratio) >= WORTH_SAYING, open))),
+    h('ol', {class: 'rows'}, lines.map((line) => rankRow(line, longest, line.rank === slowest && num(line.stall_ratio) >= WORTH_SAYING && line.input_wait_ms > LONGER * ranks.median_input_wait_ms, open))),
     h('p', {class: 'foot'}, summary(ranks, lines.length, missing)));
 }
 

@@ -1,5 +1,5 @@
 // What is known about a run's life: running, silent, failed, interrupted, finished.
-import {num, text} from './dom.js';
+import {num, part, text} from './dom.js';
 
 // A running run reports every 30 s, and from an age of three hours on more rarely (digest.py). Three did not come when
 // the fourth is due:
@@ -15,4 +15,10 @@ export function statusOf(row) {
   const status = text(row.status);
   if (status === 'running') return silent(row.started, row.updated) ? 'stale' : 'running';
   return ['failed', 'interrupted', 'finished'].includes(status) ? status : 'unknown';
+}
+
+/** Steps were measured, but too few for a verdict. */
+export function tooEarly(report) {
+  const verdict = part(report.verdict);
+  return verdict.bound === 'unknown' && num(part(report.steps).measured) > 0 && num(verdict.stall_ratio) === null && num(verdict.step_ms) !== null;
 }

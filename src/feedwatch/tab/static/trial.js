@@ -1,6 +1,6 @@
 // The trial: every variant that was tried, its time per batch as a bar beside the run as it is.
 import {bar, breakable, card, h, list, num, part, text} from './dom.js';
-import {ms, percent, times, timesBetween} from './words.js';
+import {count, ms, percent, times, timesBetween} from './words.js';
 
 export function trialCard(report) {
   const trial = part(report.trial), rows = list(trial.rows).map(part);
@@ -8,16 +8,27 @@ export function trialCard(report) {
   const longest = Math.max(...rows.map((row) => num(row.step_ms) || 0)) || 1;
   return card('Measured in turns', trialAnswer(trial, rows),
     h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'What was tried'}, h('table', {class: 'figures-table tried'},
-      h('thead', {}, h('tr', {}, ['tried', 'per batch', 'side by side', 'speed', 'predicted'].map((name) => h('th', {scope: 'col'}, name)))),
+      h('thead', {}, h('tr', {}, ['Tried', 'Batch', 'Side by side', 'Speed', 'Predicted'].map((name) => h('th', {scope: 'col'}, name)))),
       h('tbody', {}, rows.map((row) => trialRow(row, row.name === trial.picked, longest))))),
     list(trial.notes).map((note) => h('p', {class: 'note'}, text(note))));
 }
 
+// The words of the console (report/trial.py).
+const TRIAL_ENDS = {'time is up': 'The time was up. ', interrupted: 'Interrupted. ', 'training ended': 'The training ended first. '};
+const WIDE_SPAN = 1.5; // a wider interval says that it is faster, but not how much
+
 function trialAnswer(trial, rows) {
-  const winner = rows.find((row) => row.name === trial.picked);
-  const best = winner ? `Use ${text(winner.name)}: ${trialSpeed(winner)}, measured.` : 'Nothing that was tried is surely better than the run as it is.';
   const ceiling = num(part(trial.ceiling).high);
+  const best = (TRIAL_ENDS[trial.ended] || '') + trialAdvice(rows.find((row) => row.name === trial.picked));
   return ceiling === null ? best : `${best} No change to the input can gain more than ${times(ceiling)} (measured with one cached batch).`;
+}
+
+function trialAdvice(winner) {
+  const span = part(part(winner).speedup), range = timesBetween(span);
+  if (!winner || !range) return 'Nothing that was tried is surely better than the run as it is.';
+  if (winner.outcome === 'no difference') return `Use ${text(winner.name)}: as fast as it is, with less.`;
+  const gained = span.high > WIDE_SPAN * span.low ? `at least ${times(span.low)}` : range;
+  return `Use ${text(winner.name)}: ${gained} faster, measured (${count(winner.blocks, 'block')}, ${ms(1000 * (num(winner.seconds) ?? NaN))}).`;
 }
 
 function trialRow(row, picked, longest) {

@@ -2,7 +2,7 @@
 import {h, num, part, text} from './dom.js';
 import {inline} from './markdown.js';
 import {levelMark} from './patterns.js';
-import {statusOf} from './status.js';
+import {statusOf, tooEarly} from './status.js';
 import {ago, count, ms, NOT_MEASURED, number, PARTS, percent, PHASES, times, timesBetween} from './words.js';
 
 const BOUND = {
@@ -63,8 +63,6 @@ function numbers(report) {
   return h('dl', {class: 'numbers'}, figures.map(([value, label, hint]) => h('div', {title: hint},
     h('dt', {}, label), h('dd', {class: value === NOT_MEASURED ? 'quiet' : ''}, shown(value)))));
 }
-
-export const tooEarly = (report) => part(report.verdict).bound === 'unknown' && num(part(report.steps).measured) > 0 && num(part(report.verdict).stall_ratio) === null && num(part(report.verdict).step_ms) !== null;
 
 // The mean batch, drawn to scale: its parts add up. Segments too thin for words keep their shape
 // and their tooltip. Reports of the first schema know only their steps.

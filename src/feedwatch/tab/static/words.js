@@ -32,7 +32,7 @@ export const change = (value) => signed('share', value);
 export const points = (value) => signed('points', value);
 export const times = (value) => worded('factor', value);
 // 1.75–2.1×, or '' where it was not measured.
-export const timesBetween = (span) => (num(span.low) === null || num(span.high) === null ? '' : `${times(span.low).replace('×', '')}–${times(span.high)}`);
+export const timesBetween = (span) => (num(span.low) === null || num(span.high) === null ? '' : gainRange(span));
 export const size = (value) => worded('size', value);
 export const rate = (value) => worded('rate', value);
 export const number = (value) => worded('number', value);
@@ -70,16 +70,13 @@ export function dateOf(seconds) {
 const HINTS = {
   input_wait: 'the loop had no batch', h2d: 'host-to-device copies that nothing hides',
   compute: 'the training step itself', other: 'callbacks, logging, what nobody claimed',
+  epoch_start: 'starting the loader and the first batch of an epoch', validation: 'between two epochs or inside one',
+  gap: "checkpoints, callbacks, the framework's own work",
 };
 
-export const PHASES = Object.entries(TABLE.phases)
-  .map(([key, name]) => ({key, name: name[0].toUpperCase() + name.slice(1), hint: HINTS[key]}));
+const partsNamed = (table, more) => Object.entries(table).map(([key, name]) => ({key, name: name[0].toUpperCase() + name.slice(1), hint: HINTS[key], ...more}));
+
+export const PHASES = partsNamed(TABLE.phases);
 
 // What is no part of a usual step, but of the run: the account on top counts it per batch.
-const ASIDE = {
-  epoch_start: ['Epoch starts', 'starting the loader and the first batch of an epoch'],
-  validation: ['Validation', 'between two epochs or inside one'],
-  gap: ['Between epochs', "checkpoints, callbacks, the framework's own work"],
-};
-
-export const PARTS = [...PHASES, ...Object.entries(ASIDE).map(([key, [name, hint]]) => ({key, name, hint, aside: true}))];
+export const PARTS = [...PHASES, ...partsNamed(TABLE.aside, {aside: true})];

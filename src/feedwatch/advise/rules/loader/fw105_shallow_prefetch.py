@@ -80,10 +80,11 @@ def RULE(case: Case) -> Found | None:
     pause_ms = wait_ms / max(stalled_share, 1e-9)
     filled = min(1.0, slack_ms * max(0.0, 1 - stalled_share) / max(stalled_share * pause_ms, 1e-9))
     before, after = loader_edit(loader, {"prefetch_factor": deeper})
+    workers = "1 worker keeps" if loader.num_workers == 1 else f"{loader.num_workers} workers keep"
     return Found(
         title=f"Bridge the pauses: prefetch_factor={deeper}",
         says=(
-            f"On average {count(loader.num_workers, 'worker')} keep up (a batch every {ms(load / loader.num_workers)}, "
+            f"On average {workers} up (a batch every {ms(load / loader.num_workers)}, "
             f"the step takes {ms(rest_ms)}), but {percent(stalled_share)} of the steps wait, up to {ms(burst_ms)}: "
             f"{count(missing, 'more batch', 'more batches')} in the queue bridge that."
         ),
