@@ -76,7 +76,8 @@ class WatchedRun:
         self.settings = settings
         self.destination = destination
         self.shown_directory = _as_a_user_names_it(destination.directory)
-        outputs = destination.outputs
+        # Every rank writes its report.json. Event files of several ranks in one run would be one tangled curve.
+        outputs = destination.outputs if facts.rank == 0 else ()
         if settings.progress and facts.rank == 0:
             outputs = (*outputs, ProgressLine())
         self.session = Session.open(facts, settings, outputs, destination.directory, clock, reader=reader)
