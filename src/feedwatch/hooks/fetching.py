@@ -18,7 +18,22 @@ class WatchedIterable(Generic[Batch]):
     def __len__(self) -> int:
         return len(self._iterable)  # type: ignore[arg-type]
 
+    def __bool__(self) -> bool:
+        """A generator has no length, and is true all the same."""
+        return bool(self._iterable)
+
     def __getattr__(self, name: str) -> Any:
         if name in ("_iterable", "_start"):  # not set yet: the object is being copied or unpickled
             raise AttributeError(name)
         return getattr(self._iterable, name)
+
+
+class WatchedIterator(WatchedIterable[Batch]):
+    """Of something that is an iterator itself: `next` asks it for one batch after the other, in one walk."""
+
+    _walk: "Iterator[Batch] | None" = None
+
+    def __next__(self) -> Batch:
+        if self._walk is None:
+            self._walk = iter(self)
+        return next(self._walk)
