@@ -31,12 +31,13 @@ BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    width: int  # of the model
+    width: int
+    layers: int
     steps: int
     steps_per_turn: int  # about 50 ms: longer than feedwatch's own thread works at once, shorter than a machine's drift
 
 
-SIZES = {"tiny": Size(64, 4000, 150), "5 ms": Size(2000, 300, 10)}
+SIZES = {"tiny": Size(64, 1, 4000, 150), "2 ms": Size(256, 6, 700, 25)}
 PAIRS = 16
 
 
@@ -44,7 +45,8 @@ class Loop:
     def __init__(self, size: Size) -> None:
         torch.manual_seed(0)
         rows, width = BATCH * (size.steps + WARM_STEPS), size.width
-        self._model = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, 1))
+        body = [part for _ in range(size.layers) for part in (torch.nn.Linear(width, width), torch.nn.ReLU())]
+        self._model = torch.nn.Sequential(*body, torch.nn.Linear(width, 1))
         self._optimizer = torch.optim.SGD(self._model.parameters(), lr=0.001)
         self._loader = DataLoader(TensorDataset(torch.randn(rows, width), torch.randn(rows, 1)), batch_size=BATCH)
 

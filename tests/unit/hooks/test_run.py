@@ -179,6 +179,8 @@ def test_our_own_cost_counts_marks_and_what_was_timed():
     cost.add(20_000)
     cost.ns_per_step = 1000.0
     assert cost.of(10) == 1000 + 2000 + 5000
+    cost.as_marks_per_step = 3
+    assert cost.of(10) == 1000 + 3 * 500 + 2000 + 5000
 
 
 @pytest.mark.parametrize(
