@@ -64,6 +64,11 @@ def keras_loop(scene: Scene, steps: int, directory: str) -> Told:
             yield np.zeros((BATCH, 3), np.float32)
 
     data = tf.data.Dataset.from_generator(make, output_signature=tf.TensorSpec([BATCH, 3], tf.float32))
+    # tf.data puts a prefetch behind it by itself: the generator would sleep while the loop computes, and its own clock
+    # would not tell what the loop waited.
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    data = data.with_options(options)
     with watch(data, directory, console=False) as batches:
         for _ in batches:
             computed += [sleep(scene.compute_ms)]

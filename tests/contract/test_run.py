@@ -21,6 +21,7 @@ model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.
 data = TensorDataset(torch.rand(40, 3))
 loader = DataLoader(data, batch_size=4, shuffle=True)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+print(len(iter(loader)), iter(loader)._num_workers)
 for epoch in range(3):
     for values, in loader:
         optimizer.zero_grad()

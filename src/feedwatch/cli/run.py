@@ -16,6 +16,7 @@ EXIT_FAILED: Final = 1
 NOTHING_WATCHED: Final = (
     "feedwatch: nothing was watched: the script called no fit, no Trainer and iterated no DataLoader in this process"
 )
+ONLY_KERAS_2: Final = "feedwatch: nothing was watched: Keras 2 (tf_keras) is not measured, feedwatch needs Keras 3"
 EXIT_INTERRUPTED: Final = 130
 
 
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         watched.close(status)
     if not switched_off() and not _opened():
-        print(NOTHING_WATCHED, file=sys.stderr)
+        print(ONLY_KERAS_2 if "tf_keras" in sys.modules else NOTHING_WATCHED, file=sys.stderr)
     return 0
 
 

@@ -33,6 +33,8 @@ def checked_log_dir(log_dir: str | os.PathLike[str] | None) -> Path | None:
     """Make the directory. Raises when the callback is constructed, before the first step, if we cannot write there."""
     if log_dir is None:
         return None
+    if not isinstance(log_dir, (str, os.PathLike)):
+        raise SettingError(f"log_dir must be the path of a directory, not {log_dir!r}")
     shown = os.fspath(log_dir)
     if is_remote(log_dir):
         raise SettingError(f"log_dir must be a local directory, not {shown!r}")

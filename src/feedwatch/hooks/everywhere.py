@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.fetching import WatchedIterable
+from feedwatch.hooks.fetching import RememberedIterable
 from feedwatch.model.report import Status
 from feedwatch.settings import switched_off, wished_trial
 
@@ -116,26 +116,26 @@ class Everywhere:
 
         def start(loader: Any) -> Any:
             if not _in_a_loop_of_its_own():
-                watched = self._guard.run(self._watched, loader, original)
-                if watched is not None:
-                    return iter(watched)
+                batches = self._guard.run(self._watched, loader, original)
+                if batches is not None:
+                    return batches
             return original(loader)
 
         data.DataLoader.__iter__ = start
 
-    def _watched(self, loader: Any, original: Callable[[Any], Iterator[Any]]) -> Any:
+    def _watched(self, loader: Any, original: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
         import torch
 
-        plain = WatchedIterable(loader, original)
+        plain = RememberedIterable(loader, original)
         if not torch.is_grad_enabled():
-            return plain if self._watch is None else self._watch.validation(plain)
+            return plain.seen_through(iter(plain if self._watch is None else self._watch.validation(plain)))
         if self._watch is None:
             from feedwatch.hooks.torch.loop import FeedWatch
 
             device = "cuda" if torch.cuda.is_available() and torch.cuda.is_initialized() else "cpu"
             self._watch = FeedWatch(self._log_dir, device=device)
             self._watch.notes.append(BOUNDED)
-        return self._watch(plain)
+        return plain.seen_through(iter(self._watch(plain)))
 
 
 def _in_a_loop_of_its_own() -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from feedwatch.errors import SettingError
 from feedwatch.hooks.destination import checked_log_dir
-from feedwatch.hooks.fetching import WatchedIterable
+from feedwatch.hooks.fetching import WatchedIterable, WatchedIterator
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.walks import Looks, Walks
 from feedwatch.measure.marks import ENTER, H2D, LEAVE
@@ -42,6 +42,7 @@ class LoopWatch:
         self._settings = settings
         self.log_dir: Path | None = checked_log_dir(log_dir)
         self._start = (start_step, start_epoch)
+        self._closed = False
         self._run: WatchedRun | None = None
         self._walks: Walks | None = None
         self._trial: TrialRun | None = None
@@ -68,16 +69,20 @@ class LoopWatch:
         return self._watched(loader, "watch.validation(...)", self._validation_batches)
 
     def _watched(self, loader: "Iterable[Batch]", call: str, start: Any) -> "Iterable[Batch]":
-        if not isinstance(loader, Iterable):
+        if not _can_be_iterated(loader):
             raise SettingError(f"{call} takes something to iterate over, not {type(loader).__name__}")
         self._refuse_closed()
-        return loader if switched_off() else WatchedIterable(loader, start)
+        if switched_off():
+            return loader
+        return (WatchedIterator if isinstance(loader, Iterator) else WatchedIterable)(loader, start)
 
     def _refuse_closed(self) -> None:
-        if self._run is not None and self._run.closed:
+        if self._is_closed:
             raise SettingError("this watch is closed: make a new one for another run")
 
     def _batches(self, loader: "Iterable[Batch]") -> "Iterator[Batch]":
+        if self._is_closed:
+            return iter(loader)
         if self._walks is None:
             run, looks = self._open()
             self._run, self._walks = run, Walks(run, looks, *self._start)
@@ -181,6 +186,7 @@ class LoopWatch:
         return render_card(self.report)
 
     def close(self, status: Status = Status.FINISHED) -> Report | None:
+        self._closed = True
         run, walks = self._run, self._walks
         if run is None or walks is None:
             return None
@@ -201,7 +207,17 @@ class LoopWatch:
     def _alive(self) -> bool:
         return self._run is not None and not self._run.closed
 
+    @property
+    def _is_closed(self) -> bool:
+        """By its user, or with the run: another walk of the same run may have ended it."""
+        return self._closed or (self._run is not None and self._run.closed)
+
     def _script_ends(self, status: Status) -> None:
         """A script that ends without an error has trained to its end, although nobody closed the watch."""
         finished = status is Status.INTERRUPTED and getattr(sys, "last_value", None) is None
         self.close(Status.FINISHED if finished else status)
+
+
+def _can_be_iterated(thing: object) -> bool:
+    """`for` also takes what has numbers instead of __iter__: a data set of torch's, for instance."""
+    return isinstance(thing, Iterable) or hasattr(type(thing), "__getitem__")

@@ -38,6 +38,7 @@ class OwnCost:
 
     def __init__(self) -> None:
         self.ns_per_step = 0.0  # ops in a graph, callbacks that the framework calls: what the hook knows per step
+        self.as_marks_per_step = 0  # what stands around the marks of a step, in marks: both grow with a slow machine
         self._spent_ns = 0.0
         self._marks = 0
         self._mark_ns: float | None = None
@@ -55,7 +56,8 @@ class OwnCost:
         """Nanoseconds per step, or None before the first."""
         if not steps or self._mark_ns is None:
             return None
-        return self.ns_per_step + (self._spent_ns + self._marks * self._mark_ns) / steps
+        around_ns = self.as_marks_per_step * self._mark_ns
+        return self.ns_per_step + around_ns + (self._spent_ns + self._marks * self._mark_ns) / steps
 
 
 class WatchedRun:
@@ -76,7 +78,8 @@ class WatchedRun:
         self.settings = settings
         self.destination = destination
         self.shown_directory = _as_a_user_names_it(destination.directory)
-        outputs = destination.outputs
+        # Every rank writes its report.json. Event files of several ranks in one run would be one tangled curve.
+        outputs = destination.outputs if facts.rank == 0 else ()
         if settings.progress and facts.rank == 0:
             outputs = (*outputs, ProgressLine())
         self.session = Session.open(facts, settings, outputs, destination.directory, clock, reader=reader)

@@ -2,14 +2,13 @@
 what could be read of them.
 """
 
-import importlib.util
-
 import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from feedwatch.hooks.torch.unwrap import unwrap
+from feedwatch.model.report import Status
 from feedwatch.torch import FeedWatch
 
 pytestmark = pytest.mark.loaders
@@ -136,6 +135,34 @@ def ray_data(tmp_path):
     return ray.data.range(24).iterator().iter_torch_batches(batch_size=4)
 
 
+def mosaic(tmp_path):
+    from streaming import MDSWriter, StreamingDataset
+    from streaming.base.util import clean_stale_shared_memory
+
+    with MDSWriter(out=str(tmp_path / "mds"), columns={"x": "ndarray:float32:3"}, size_limit=200) as out:
+        for each in range(24):
+            out.write({"x": np.full(3, each, np.float32)})
+    clean_stale_shared_memory()
+    rows = StreamingDataset(local=str(tmp_path / "mds"), batch_size=4, shuffle=True, predownload=16, cache_limit="9mb")
+    return DataLoader(rows, batch_size=4)
+
+
+def dali(tmp_path):
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
+
+    def row(info):
+        if info.iteration == 6:
+            raise StopIteration
+        return np.full(3, 4 * info.iteration + info.idx_in_batch, np.float32)
+
+    @pipeline_def(batch_size=4, num_threads=2, device_id=None, prefetch_queue_depth=3)
+    def rows():
+        return fn.external_source(source=row, batch=False, dtype=types.FLOAT)
+
+    return DALIGenericIterator([rows()], ["x"], auto_reset=True)
+
+
 def progress_bar(tmp_path):
     from tqdm import tqdm
 
@@ -172,6 +199,9 @@ LOADERS = [
     ("lightning", combined_with_workers, lambda p: p.settings["loaders"] == 2
      and p.settings["loader_1"].startswith("Items: 1 worker, ") and "not measured" not in p.settings["loader_2"]),
     ("ray", ray_data, lambda p: p.opaque == "Ray Data, whose own times are not measured"),
+    ("streaming", mosaic, lambda p: (p.stream.predownload, p.stream.cache_limit_bytes, p.stream.remote)
+     == (16, 9 << 20, False) and p.stream.shards > 1 and p.loader.batch_size == 4),
+    ("nvidia.dali", dali, lambda p: p.opaque == "NVIDIA DALI, whose own times are not measured"),
     ("tqdm", progress_bar, lambda p: p.loader.batch_size == 4 and p.opaque is None),
 ]  # fmt: skip
 
@@ -207,12 +237,18 @@ def snapshot(loader):
     ]
 
 
-@pytest.mark.parametrize(("library", "make", "known"), LOADERS, ids=[each[1].__name__ for each in LOADERS])
-def test_a_loader_gives_the_same_batches_and_tells_what_it_is(tmp_path, library, make, known):
-    if importlib.util.find_spec(library) is None:
-        pytest.skip(f"{library} is not installed")
+def needs(library, tmp_path):
+    pytest.importorskip(library)
     for name in ("bare", "watched"):
         (tmp_path / name).mkdir()
+
+
+NAMES = [each[1].__name__ for each in LOADERS]
+
+
+@pytest.mark.parametrize(("library", "make", "known"), LOADERS, ids=NAMES)
+def test_a_loader_gives_the_same_batches_and_tells_what_it_is(tmp_path, library, make, known):
+    needs(library, tmp_path)
     torch.manual_seed(1)
     bare = train(make(tmp_path / "bare"))
     torch.manual_seed(1)
@@ -225,6 +261,42 @@ def test_a_loader_gives_the_same_batches_and_tells_what_it_is(tmp_path, library,
     assert snapshot(loader) == before
     assert watch.report.steps.batches == len(bare[0])
     assert known(facts.facts.pipeline), facts.facts.pipeline
+
+
+def left_and_failed(batches, error):
+    """A loop that is left, a whole one, and one that fails: what was seen, and the next random draw."""
+    torch.manual_seed(3)
+    seen = []
+
+    def loops():
+        for last in (2, None, 3):
+            for number, batch in enumerate(batches, start=1):
+                seen.append(numbers(batch))
+                if number == last == 2:
+                    break
+                if number == last:
+                    raise error
+
+    with pytest.raises(type(error)) as caught:
+        loops()
+    assert caught.value is error
+    return seen, torch.rand(3).tolist()
+
+
+@pytest.mark.parametrize(("library", "make"), [each[:2] for each in LOADERS], ids=NAMES)
+def test_a_loop_that_is_left_or_fails_goes_as_it_does_alone(tmp_path, library, make):
+    needs(library, tmp_path)
+    error = KeyboardInterrupt() if make is progress_bar else ValueError("theirs")
+    torch.manual_seed(1)
+    bare = left_and_failed(make(tmp_path / "bare"), error)
+    torch.manual_seed(1)
+    loader = make(tmp_path / "watched")
+    before = snapshot(loader)
+    watch = FeedWatch(tmp_path / "runs", console=False)
+    assert left_and_failed(watch(loader), error) == bare
+    watch.close(Status.FAILED)
+    assert snapshot(loader) == before
+    assert watch.report.steps.batches == len(bare[0]) - 1  # the step that failed was not trained
 
 
 def test_what_cannot_be_looked_into_is_named(tmp_path):

@@ -52,3 +52,14 @@ def test_a_script_without_a_training_is_told_that_nothing_was_watched(tmp_path, 
     monkeypatch.setenv("FEEDWATCH", "0")
     assert main(["run", "train.py"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_script_that_trains_with_keras_2_is_told_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("FEEDWATCH")
+    monkeypatch.setattr("feedwatch.hooks.run.WatchedRun.opened", 0)
+    monkeypatch.delitem(sys.modules, "tf_keras", raising=False)
+    (tmp_path / "tf_keras.py").write_text("")
+    (tmp_path / "train.py").write_text("import tf_keras")
+    assert main(["run", "train.py"]) == 0
+    assert "Keras 2 (tf_keras) is not measured" in capsys.readouterr().err
+    monkeypatch.delitem(sys.modules, "tf_keras")

@@ -73,3 +73,9 @@ def test_where_nothing_can_be_made_the_run_goes_on_without(tmp_path):
 def test_f90_a_name_that_no_directory_can_have_is_a_wrong_setting(tmp_path, name):
     with pytest.raises(SettingError, match="cannot be made"):
         checked_log_dir(tmp_path / name)
+
+
+@pytest.mark.parametrize("log_dir", [3, b"runs", ["runs"]])
+def test_what_is_no_path_is_refused_by_name(log_dir):
+    with pytest.raises(SettingError, match="log_dir must be the path of a directory, not"):
+        checked_log_dir(log_dir)

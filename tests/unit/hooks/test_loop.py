@@ -88,3 +88,50 @@ def test_ctrl_c_passes_through_and_the_run_is_interrupted(tmp_path):
     assert caught.value is stop
     assert watch.report.status is Status.INTERRUPTED
     assert watch.report.steps.batches == 5
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_watch_that_was_closed_is_refused_also_where_it_was_never_used(tmp_path, opened):
+    watch = FakeLoopWatch(tmp_path)
+    early = watch([1, 2])
+    with watch:
+        if opened:
+            list(watch([1]))
+    for call in (watch, watch.validation):
+        with pytest.raises(SettingError, match="closed"):
+            call([1])
+    assert list(early) == [1, 2]  # and opens no run
+    assert (watch.report is None) == (not opened)
+
+
+class Numbered:
+    """Iterated by its numbers, as a data set of torch's is."""
+
+    def __getitem__(self, index):
+        if index == 3:
+            raise IndexError
+        return index
+
+
+def test_what_a_for_loop_takes_is_taken(watch):
+    assert list(watch(Numbered())) == [0, 1, 2]
+
+
+def test_an_iterator_is_asked_by_next_in_one_walk(watch):
+    batches = watch(data(watch, 9, wait_ms=2))
+    assert batches  # a generator is true
+    for number in range(9):
+        assert next(batches) == number
+        watch.clock.advance_ms(5)
+    assert next(batches, "end") == "end"
+    assert watch.last[:3] == (pytest.approx(2), None, pytest.approx(5))
+    assert watch.close().steps.batches == 9
+
+
+def test_what_the_last_steps_took_stays_known_when_the_marks_were_handed_over(watch):
+    known = []
+    for _ in watch(data(watch, 20, wait_ms=300)):  # marks are handed over at every other step
+        watch.clock.advance_ms(700)
+        known.append(watch.last)
+    assert all(each is not None for each in known[3:])
+    assert watch.last.steps > 10

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from feedwatch.hooks.destination import Destination
+from feedwatch.hooks.destination import Destination, own_destination
 from feedwatch.hooks.run import OwnCost, Ranks, WatchedRun, ranks_of_launcher
 from feedwatch.measure.marks import BEGIN, COMPUTE, ENTER, EPOCH_END, GOT, INPUT, LEAVE
 from feedwatch.measure.steps import Ends, StepReader
@@ -179,6 +179,8 @@ def test_our_own_cost_counts_marks_and_what_was_timed():
     cost.add(20_000)
     cost.ns_per_step = 1000.0
     assert cost.of(10) == 1000 + 2000 + 5000
+    cost.as_marks_per_step = 3
+    assert cost.of(10) == 1000 + 3 * 500 + 2000 + 5000
 
 
 @pytest.mark.parametrize(
@@ -230,3 +232,15 @@ def test_the_first_ranks_console_says_what_another_rank_has_written(tmp_path, cl
     told = " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert "2 ranks rank 1 waits longest" in told
     assert f"Next: feedwatch report {tmp_path}  #".replace("  ", " ") in told
+
+
+@pytest.mark.parametrize(("rank", "files"), [(0, 1), (1, 0)])
+def test_only_the_first_rank_writes_an_event_file(tmp_path, clock, rank, files):
+    facts = run_facts(framework="torch", rank=rank, world_size=2)
+    reader = StepReader(ends=Ends.NEXT)
+    run = WatchedRun(facts, Settings(console=False), own_destination(tmp_path), reader, clock)
+    steps(run, clock, 20)
+    run.close(Status.FINISHED)
+    assert run.report.steps.batches == 20
+    assert len(list(tmp_path.rglob("events.out*"))) == files
+    assert len(list(tmp_path.rglob("report*.json"))) == 1

@@ -65,3 +65,20 @@ def test_every_loader_is_seen_once_per_walk_before_it_is_iterated(watch):
     for loader in (first, second, first):
         list(watch(loader))
     assert watch.looks.seen == [first, second, first]
+
+
+def test_a_batch_that_found_no_partner_was_not_trained(watch):
+    for _ in range(2):
+        for _ in zip(watch(data(watch, 9, wait_ms=3)), watch(data(watch, 6, wait_ms=4)), strict=False):
+            watch.clock.advance_ms(5)
+    assert watch.close().steps.batches == 12
+
+
+def test_a_shorter_loader_that_begins_again_feeds_the_same_steps(watch):
+    short = iter(watch(data(watch, 2, wait_ms=4)))
+    for _ in watch(data(watch, 9, wait_ms=3)):
+        if next(short, None) is None:
+            short = iter(watch(data(watch, 2, wait_ms=4)))
+            next(short)
+        watch.clock.advance_ms(5)
+    assert watch.close().steps.batches == 9

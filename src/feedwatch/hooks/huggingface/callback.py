@@ -8,33 +8,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback, __version__
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.destination import checked_log_dir, own_destination
+from feedwatch.hooks.huggingface.facts import ARGUMENT_NAMES, run_facts
 from feedwatch.hooks.huggingface.loggers import TrackerOutput, trackers_of
 from feedwatch.hooks.huggingface.trainer import WATCHED, WatchedTrainer, trainer_above
-from feedwatch.hooks.run import Ranks, ranks_of_launcher
-from feedwatch.hooks.torch.facts import read_run_facts
 from feedwatch.hooks.torch.run import open_run
 from feedwatch.measure.marks import END, EPOCH, EPOCH_END
 from feedwatch.measure.steps import Ends
-from feedwatch.model.facts import RunFacts
 from feedwatch.model.report import Report, Status
 from feedwatch.settings import Settings, switched_off, wished_trial
 
 if TYPE_CHECKING:
     from feedwatch.hooks.huggingface.trial import TrainerTrial
-
-ARGUMENT_NAMES: Final = {
-    "num_workers": "dataloader_num_workers",
-    "prefetch_factor": "dataloader_prefetch_factor",
-    "persistent_workers": "dataloader_persistent_workers",
-    "pin_memory": "dataloader_pin_memory",
-    "batch_size": "per_device_train_batch_size",
-}
 
 
 class FeedWatch(TrainerCallback):  # type: ignore[misc]
@@ -133,10 +123,9 @@ class FeedWatch(TrainerCallback):  # type: ignore[misc]
             from feedwatch.hooks.trial import trial_home
 
             home, trackers = trial_home(self._settings.trial, home), ()
-        destination = own_destination(home)
-        if args.process_index == 0:
-            destination = replace(destination, outputs=(*destination.outputs, *trackers))
-        opened = open_run(_facts(args), self._settings, destination, args.device, Ends.MARKED)
+        own = own_destination(home)
+        destination = replace(own, outputs=(*own.outputs, *trackers))
+        opened = open_run(run_facts(args), self._settings, destination, args.device, Ends.MARKED)
         telling = Guard("writing to a tracker", opened.run.session.note)  # its failures are not the hook's
         opened.run.on_hand_over.extend(partial(telling.run, tracker.drain) for tracker in trackers)
         opened.loaders.argument_names = {"": type(args).__name__, **ARGUMENT_NAMES}
@@ -154,9 +143,3 @@ class FeedWatch(TrainerCallback):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         # Threads, files and the user's arguments belong to one process.
         return {**vars(self), "_watched": None, "_trial": None, "_limit_again": None}
-
-
-def _facts(args: Any) -> RunFacts:
-    ranks = Ranks(int(args.process_index), int(args.world_size), ranks_of_launcher().local_ranks)
-    precision = "bf16-mixed" if args.bf16 else "16-mixed" if args.fp16 else "32-true"
-    return replace(read_run_facts("huggingface", __version__, args.device, ranks), precision=precision)

@@ -92,9 +92,12 @@ def _whole_bytes(sample: torch.Tensor) -> bool:
 
 def samples_in(batch: Any, configured: int | None) -> int | None:
     """The first dimension of the first tensor; `configured` is the loader's batch size."""
+    if type(batch) is list and batch:  # what torch's own collate makes
+        batch = batch[0]
     for _ in range(MAX_DEPTH):
         if isinstance(batch, torch.Tensor):
-            first = int(batch.shape[0]) if batch.dim() else 1
+            shape = batch.shape
+            first = int(shape[0]) if shape else 1
             # A first dimension larger than the batch size is something else, time for instance.
             return first if configured is None or first <= configured else configured
         if isinstance(batch, (list, tuple)) and batch:

@@ -10,7 +10,16 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 import torch
-from torch.utils.data import ConcatDataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    TensorDataset,
+)
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.streams import read_stream, shown_stream, stream_facts, with_hub_dataset
@@ -31,6 +40,11 @@ from feedwatch.words import count, ms
 MAX_ATTRIBUTES: Final = 200
 # An array with one row per item, but far smaller than the items, is an index or the labels, not the data.
 LEAST_HELD_SHARE: Final = 0.2
+# Without workers collate is timed on the training thread: in the first batches, and then in one of so many.
+TIMED_AT_FIRST: Final = 8
+TIMED_EVERY: Final = 7
+# They give as many indices as they say.
+_PLAIN_SAMPLERS: Final = (RandomSampler, SequentialSampler, DistributedSampler)
 
 
 # -- settings ------------------------------------------------------------------------------------
@@ -199,22 +213,28 @@ class WatchedLoader:
 
 
 class LocalCollateTap:
-    """Without workers collate runs in the training thread, inside the fetch."""
+    """Without workers collate runs in the training thread, inside the fetch. Its attributes are the original's."""
 
     def __init__(self, collate: Any) -> None:
         self.collate = collate
-        self.batches = 0
+        self.batches = 0  # that were timed
         self.total_ns = 0
+        # On a class with __getattr__ looking up `self.collate` takes as long as a mark: one look-up per call.
+        self._call = collate, [0]
 
     def __call__(self, data: Any) -> Any:
+        collate, calls = self._call
+        calls[0] += 1
+        if calls[0] > TIMED_AT_FIRST and calls[0] % TIMED_EVERY:
+            return collate(data)
         began_ns = perf_counter_ns()
-        batch = self.collate(data)
+        batch = collate(data)
         self.total_ns += perf_counter_ns() - began_ns
         self.batches += 1
         return batch
 
     def __getattr__(self, name: str) -> Any:
-        if name == "collate" or name.startswith("__"):
+        if name in ("collate", "_call") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.collate, name)
 
@@ -275,6 +295,20 @@ class TrainLoaders:
         settings = watched.settings
         self.batch_size = settings.batch_size
         self._session.least_steps_per_window(2 * settings.num_workers * (settings.prefetch_factor or 1))
+
+    def sure_samples(self, loader: Any) -> tuple[int, int | None]:
+        """So many batches are filled by torch's own sampler and stacked by its own collate, with so many samples."""
+        watched = next((each for each in self._loaders if each.watches(loader)), None)
+        if watched is None or watched.settings.custom_collate is not None or watched.settings.iterable:
+            return 0, None
+        size = watched.settings.batch_size
+        if (
+            not size
+            or type(loader.batch_sampler) is not BatchSampler
+            or not isinstance(loader.sampler, _PLAIN_SAMPLERS)
+        ):
+            return 0, None
+        return len(loader.sampler) // size, size
 
     def replaced(self) -> None:
         """New loaders come: these are given back now, not at the end of the run."""

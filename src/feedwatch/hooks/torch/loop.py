@@ -28,8 +28,11 @@ from feedwatch.settings import Settings, wished_trial
 if TYPE_CHECKING:
     from feedwatch.hooks.trial import Plan
 
-# One fetch in so many is looked at more closely: a prime, so that it is not always the same worker's.
+# One fetch in so many is looked at more closely, and fewer when much is known: primes, so that it is not always the
+# same worker's.
 SAMPLE_EVERY: Final = 7
+LATER_EVERY: Final = 31
+MUCH_IS_KNOWN_AT: Final = 50 * SAMPLE_EVERY
 
 
 class FeedWatch(LoopWatch):
@@ -52,11 +55,13 @@ class FeedWatch(LoopWatch):
             self._device = torch.device(device)
         except (RuntimeError, TypeError) as error:
             raise SettingError(f"device {device!r} is no device of torch's") from error
+        if log_dir is None:
+            raise SettingError("log_dir must be the path of a directory, not None")
         settings = Settings(console=console, progress=progress, trial=wished_trial(trial))
         super().__init__(log_dir, settings, start_step=start_step, start_epoch=start_epoch)
 
     def _open(self) -> tuple[WatchedRun, Looks]:
-        assert self.log_dir is not None
+        assert self.log_dir is not None  # refused by __init__
         version = torch.__version__.partition("+")[0]
         facts = read_run_facts("torch", version, self._device, ranks_of_launcher())
         home, wish = self.log_dir, self._settings.trial
@@ -84,6 +89,7 @@ class TorchLooks(Looks):
         self._loaders = loaders
         self.at_loader = loaders.see  # type: ignore[method-assign]
         self.at_first = loaders.look_at  # type: ignore[method-assign]
+        self.sure_samples = loaders.sure_samples  # type: ignore[method-assign]
 
     def at_iterator(self, batches: Any) -> None:
         self._loaders.fetches.epoch_begin([batches])
@@ -92,5 +98,5 @@ class TorchLooks(Looks):
         return samples_in(batch, self._loaders.batch_size)
 
     def closer(self, steps: int) -> CloserLook | None:
-        self.next_look = steps + SAMPLE_EVERY
+        self.next_look = steps + (SAMPLE_EVERY if steps < MUCH_IS_KNOWN_AT else LATER_EVERY)
         return self._loaders.fetches

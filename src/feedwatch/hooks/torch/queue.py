@@ -5,10 +5,13 @@ The training thread calls `before_fetch` and `after_fetch` in the sampled steps 
 
 import time
 import weakref
-from typing import Any
+from typing import Any, Final
 
 from feedwatch.guard import Guard
 from feedwatch.measure.sketch import Sketch
+
+# Of an epoch, from its second one on: the first draw may put the whole epoch in order. Enough for a mean.
+TIMED_DRAWS: Final = 64
 
 
 class SampledFetches:
@@ -28,7 +31,8 @@ class SampledFetches:
         self._guard.run(self.draws.watch, iterators)
 
     def before_fetch(self) -> None:
-        self._guard.run(self.gauge.before_fetch)
+        if self.gauge.sees:
+            self._guard.run(self.gauge.before_fetch)
         self._cpu_began_ns = time.thread_time_ns()
 
     def after_fetch(self, wait_ns: int) -> None:
@@ -37,7 +41,8 @@ class SampledFetches:
         if self._fetches > 1:  # the first one also opens files and fills caches
             self._cpu_ns += cpu_ns
             self._wait_ns += wait_ns
-        self._guard.run(self.gauge.after_fetch, wait_ns)
+        if self.gauge.sees:
+            self._guard.run(self.gauge.after_fetch, wait_ns)
 
     @property
     def cpu_share(self) -> float | None:
@@ -65,7 +70,7 @@ class IndexDraws:
         for iterator in iterators:
             drawn = getattr(iterator, "_sampler_iter", None)
             if type(iterator).__module__ == "torch.utils.data.dataloader" and type(drawn).__name__ == "generator":
-                iterator._sampler_iter = _TimedDraws(drawn, self)
+                iterator._sampler_iter = _TimedDraws(iterator, drawn, self)
 
     @property
     def mean_ms(self) -> float | None:
@@ -73,8 +78,12 @@ class IndexDraws:
 
 
 class _TimedDraws:
-    def __init__(self, drawn: Any, draws: IndexDraws) -> None:
+    """Stands in for the sampler's iterator, and gives it back when it has seen enough."""
+
+    def __init__(self, iterator: Any, drawn: Any, draws: IndexDraws) -> None:
+        self._iterator = weakref.ref(iterator)
         self._drawn, self._draws = drawn, draws
+        self._seen = -1
 
     def __iter__(self) -> "_TimedDraws":
         return self
@@ -82,8 +91,14 @@ class _TimedDraws:
     def __next__(self) -> Any:
         began_ns = time.perf_counter_ns()
         indices = next(self._drawn)
-        self._draws.total_ns += time.perf_counter_ns() - began_ns
-        self._draws.batches += 1
+        took_ns = time.perf_counter_ns() - began_ns
+        self._seen += 1
+        if self._seen:
+            self._draws.total_ns += took_ns
+            self._draws.batches += 1
+        iterator = self._iterator() if self._seen >= TIMED_DRAWS else None
+        if iterator is not None and iterator._sampler_iter is self:
+            iterator._sampler_iter = self._drawn
         return indices
 
 
@@ -104,6 +119,11 @@ class QueueGauge:
     def look_at(self, iterators: list[Any]) -> None:
         # Weak: workers are shut down when their iterator's last reference goes, and it must not be ours.
         self._iterators = [weakref.ref(each) for each in iterators if _readable(each)]
+
+    @property
+    def sees(self) -> bool:
+        """A loader without workers has no queue."""
+        return bool(self._iterators)
 
     def before_fetch(self) -> None:
         alive = [iterator for iterator in (each() for each in self._iterators) if iterator is not None]

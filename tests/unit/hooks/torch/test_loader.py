@@ -8,8 +8,18 @@ import torch
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.torch.loader import WatchedLoader, in_memory, pipeline_facts, read_dataset, read_settings
+from feedwatch.hooks.torch.loader import (
+    TIMED_AT_FIRST,
+    LocalCollateTap,
+    TrainLoaders,
+    WatchedLoader,
+    in_memory,
+    pipeline_facts,
+    read_dataset,
+    read_settings,
+)
 from feedwatch.hooks.torch.queue import SampledFetches
+from tests.fakes.loops import FakeLoopWatch
 
 # What other tests of a process leave in torch's iterators would be seen here.
 pytestmark = pytest.mark.alone
@@ -99,3 +109,33 @@ def test_workers_their_processes_and_the_data_sets_code_become_facts():
     if sys.platform == "linux":
         assert facts.worker_rss_mb > 1.0
         assert facts.worker_extra_cpu_ms >= 0.0
+
+
+def test_without_workers_collate_is_timed_now_and_then_and_called_always():
+    tap = LocalCollateTap(sum)
+    assert [tap([number, 1]) for number in range(50)] == list(range(1, 51))
+    assert TIMED_AT_FIRST < tap.batches < 25
+
+
+def small(batch):
+    return torch.utils.data.default_collate(batch[:1])
+
+
+@pytest.mark.parametrize(
+    ("options", "known"),
+    [
+        ({}, (2, 4)),
+        ({"shuffle": True, "drop_last": True}, (2, 4)),
+        ({"collate_fn": small}, (0, None)),
+        ({"sampler": [0, 1, 2, 3, 4]}, (0, None)),
+        ({"batch_sampler": [[0, 1], [2]], "batch_size": 1}, (0, None)),
+        ({"batch_size": None}, (0, None)),
+    ],
+)
+def test_only_batches_of_torchs_own_making_need_no_look(tmp_path, options, known):
+    loader = DataLoader(TensorDataset(torch.arange(10)), **{"batch_size": 4, **options})
+    loaders = TrainLoaders(FakeLoopWatch(tmp_path)._open()[0].session)
+    loaders.see(loader)
+    assert loaders.sure_samples(loader) == known
+    assert loaders.sure_samples([loader]) == (0, None)
+    loaders.end()

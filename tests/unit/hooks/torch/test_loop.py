@@ -205,3 +205,8 @@ def test_a_script_that_holds_its_iterator_to_the_end_ends_as_it_did(tmp_path, en
         [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, check=False, timeout=120, capture_output=True
     )
     assert load_run(tmp_path / "feedwatch").status is status
+
+
+def test_a_directory_is_needed(tmp_path):
+    with pytest.raises(SettingError, match="log_dir"):
+        FeedWatch(None)

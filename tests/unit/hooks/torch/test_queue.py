@@ -6,7 +6,7 @@ import torch
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from feedwatch.guard import Guard
-from feedwatch.hooks.torch.queue import IndexDraws, QueueGauge, SampledFetches
+from feedwatch.hooks.torch.queue import TIMED_DRAWS, IndexDraws, QueueGauge, SampledFetches
 
 
 class FakeIterator:
@@ -90,3 +90,16 @@ def test_an_iterator_of_another_class_keeps_its_sampler():
     before = other._sampler_iter
     draws.watch([other, object()])
     assert other._sampler_iter is before
+
+
+def test_the_sampler_is_given_back_when_enough_is_known():
+    loader = DataLoader(TensorDataset(torch.arange(100)), shuffle=True)
+    fetches, iterator = SampledFetches(Guard("test")), iter(loader)
+    before = iterator._sampler_iter
+    fetches.epoch_begin([iterator])
+    batches = [int(next(iterator)[0]) for _ in range(TIMED_DRAWS)]
+    assert iterator._sampler_iter is not before
+    batches += [int(batch[0]) for batch in iterator]
+    assert iterator._sampler_iter is before
+    assert sorted(batches) == list(range(100))
+    assert fetches.draws.batches == TIMED_DRAWS
