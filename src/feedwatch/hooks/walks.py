@@ -97,7 +97,7 @@ class Walks:
         run = self._run
         if self.leader is None:
             self.end_left_epoch()
-        if run.closed:
+        if run.closed or run.guard.off:
             return iter(loader)
         run.guard.run(self._looks.at_loader, loader)
         # Inside another walk's step starting a loader is part of that step's wait for input.
@@ -121,7 +121,7 @@ class Walks:
         ns, device = self._run.now_ns(), self._looks.device
         self._run.append((ns, what, category))
         if device is not None:
-            (device.enter if what == ENTER else device.leave)(category, ns)
+            self._run.guard.run(device.enter if what == ENTER else device.leave, category, ns)
 
     def recent(self) -> Recent | None:
         return recent([*self._tail, *self._run.marks.rows[-TAIL:]])
@@ -157,31 +157,42 @@ class Walks:
         self._ends(walk, left=False)
 
     def _fetch(self, walk: _Walk, batches: "Iterator[Any]") -> Any:
-        run, looks = self._run, self._looks
+        """Written out, because a function called between two steps costs more than its work. Only `next` is the
+        user's: its error is theirs, and whatever else fails here is ours.
+        """
+        run, looks, closer, asked_ns = self._run, self._looks, None, 0
+        if run.guard.off:
+            return next(batches, _END)
         append, now_ns, marks, device = run.append, run.now_ns, run.marks, looks.device
-        closer = self._look_closer() if self._steps >= looks.next_look else None
-        asked_ns = now_ns()
-        append((asked_ns, ENTER, INPUT))
-        if device is not None:
-            device.asked(asked_ns)
+        try:
+            closer = self._look_closer() if self._steps >= looks.next_look else None
+            asked_ns = now_ns()
+            append((asked_ns, ENTER, INPUT))
+            if device is not None:
+                device.asked(asked_ns)
+        except Exception as error:
+            run.guard.failed(error)
         batch = next(batches, _END)
         if batch is _END:
             return _END
-        got_ns = now_ns()
-        append((got_ns, GOT, looks.samples(batch)))
-        append((got_ns, BEGIN, walk.number))
-        if device is not None:
-            device.got_and_begun(got_ns)
-        if closer is not None:
-            closer.after_fetch(got_ns - asked_ns)
-        elif walk.number == 0:
-            run.guard.run(looks.at_first, batch)
-        walk.number += 1
-        self._steps += 1
-        self._asker = walk
-        if got_ns >= marks.due_ns or len(marks.rows) >= marks.most:
-            self._tail = marks.rows[-TAIL:]
-            run.hand_over()
+        try:
+            got_ns = now_ns()
+            append((got_ns, GOT, looks.samples(batch)))
+            append((got_ns, BEGIN, walk.number))
+            if device is not None:
+                device.got_and_begun(got_ns)
+            if closer is not None:
+                closer.after_fetch(got_ns - asked_ns)
+            elif walk.number == 0:
+                run.guard.run(looks.at_first, batch)
+            walk.number += 1
+            self._steps += 1
+            self._asker = walk
+            if got_ns >= marks.due_ns or len(marks.rows) >= marks.most:
+                self._tail = marks.rows[-TAIL:]
+                run.hand_over()
+        except Exception as error:
+            run.guard.failed(error)
         return batch
 
     def _fetch_along(self, walk: _Walk, batches: "Iterator[Any]") -> Any:

@@ -3,6 +3,7 @@
 import pytest
 
 from feedwatch.errors import SettingError
+from feedwatch.guard import FeedwatchWarning
 from feedwatch.model.report import Status
 from tests.fakes.loops import FakeLoopWatch, data
 
@@ -88,3 +89,19 @@ def test_ctrl_c_passes_through_and_the_run_is_interrupted(tmp_path):
     assert caught.value is stop
     assert watch.report.status is Status.INTERRUPTED
     assert watch.report.steps.batches == 5
+
+
+@pytest.mark.lenient
+def test_a_run_that_cannot_be_opened_is_one_warning_and_the_loop_goes_on(watch, monkeypatch):
+    def broken():
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(watch, "_open", broken)
+    with pytest.warns(FeedwatchWarning, match="planted") as said:
+        for _ in range(5):
+            assert list(watch([1, 2, 3])) == [1, 2, 3]
+        with watch.copying():
+            pass
+        assert list(watch.validation([4])) == [4]
+    assert len(said) == 1
+    assert watch.close() is None
