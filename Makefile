@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo trials test static unit contract rules browser pairs bench device zoo cases clean pages traces mutations soak fuzz docs tour pictures wheel-test
+.PHONY: demo trials test static unit contract rules browser pairs bench device zoo cases clean pages traces mutations soak fuzz locked audit docs tour pictures wheel-test
 
 demo: $(STAMP)
 	$(BIN)/feedwatch demo
@@ -109,6 +109,20 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) boto3 obstore tifffile
 	@$(PIP) --no-deps litdata
 	touch $(STAMP)
+
+# The same environment from hashes.txt: pip takes exactly the files whose hashes are written there, and no others.
+# For Linux on x86-64 and Python 3.11. Then `make test` as usual.
+locked:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement hashes.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+# Known vulnerabilities of what is pinned; asks a service on the network. `--disable-pip`: nothing is resolved or built.
+audit:
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip install --quiet pip-audit
+	build/audit/bin/pip-audit --require-hashes --disable-pip --requirement hashes.txt
 
 clean:
 	rm -rf $(VENV) build dist runs test-output .mypy_cache .ruff_cache .pytest_cache

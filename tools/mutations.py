@@ -61,8 +61,9 @@ FILES: Final = _in(
     "unit/test_files.py",
     ("os.O_CREAT | os.O_EXCL |", "os.O_CREAT |", "test_a_new_file_is_made_neither_over_an_old_one_nor_through_a_link"),
     ("os.urandom(8).hex()", "os.getpid()", "test_a_draft_has_another_name_each_time_and_does_not_say_which_process_writes"),
-    ("        draft.replace(path)", "        path.write_bytes(data)", "test_a_link_at_the_place_of_the_file_is_replaced_and_not_followed"),
-    ("            draft.unlink()", "            pass", "test_a_file_that_cannot_be_replaced_leaves_no_draft"),
+    ("        rename(draft, path.name)", "        path.write_bytes(data)", "test_a_link_at_the_place_of_the_file_is_replaced_and_not_followed"),
+    ("            remove(draft)", "            pass", "test_a_file_that_cannot_be_replaced_leaves_no_draft"),
+    ("os.O_RDONLY | _DIRECTORY | _NOFOLLOW", "os.O_RDONLY | _DIRECTORY", "test_a_link_in_the_place_of_the_directory_is_not_followed"),
     ("if not stat.S_ISREG(status.st_mode):", "if False:", "test_what_is_no_file_is_refused_without_waiting"),
     ("os.O_RDONLY | _NONBLOCK |", "os.O_RDONLY |", "test_what_is_no_file_is_refused_without_waiting"),
     ("        if status.st_size > most_bytes:", "        if False:", "test_a_file_above_its_limit_is_never_handed_to_its_reader"),
@@ -85,6 +86,7 @@ SESSION: Final = _in(
     "unit/test_session.py",
     ("        self._sink.put(self._last_log)", "        pass", "test_the_status_of_the_end_is_in_the_report"),
     ("and len(self._facts.notes) < MAX_NOTES", "", "test_notes_hold_no_path_and_are_bounded_in_length_and_number"),
+    ("tame(text, MAX_NOTE)", "tame(text, 10**9)", "test_notes_hold_no_path_and_are_bounded_in_length_and_number"),
     ("if tick_ns >= COARSE_NS:", "if False:", "test_f87_a_coarse_clock_tells_the_parts_of_long_steps_only"),
     (
         "patch = guard.run(reader)",
@@ -96,11 +98,28 @@ RUN: Final = _in(
     "hooks/run.py",
     "unit/hooks/test_run.py",
     ("            last.run(self.undo.all)", "            pass", "test_closing_undoes_everything_and_is_idempotent"),
+    ("or len(marks.rows) >= marks.most", "", "test_marks_of_microsecond_steps_are_bounded"),
+    ("told, report, max(0.0, until_s - time.monotonic())", "told, report, 60.0", "test_a_logger_gets_what_is_left_of_the_time_to_end"),
     ("            if status is not Status.FINISHED:", "            if False:", "test_the_step_that_failed_is_not_counted"),
     ("            keep_earlier(self.directory", "            (lambda *_: None)(self.directory", "test_f82_a_second_run_in_the_same_directory_keeps_the_report_of_the_first"),
     ("                last.run(action)", "                action()", "test_whatever_fails_at_the_end_the_report_is_written"),
     ("                append((now_ns(), LEAVE, category))", "                pass", "test_marks_become_a_report test_the_users_error_passes_through_a_timed_method_as_it_is"),
 )  # fmt: skip
+WALKS: Final = [
+    *_in(
+        "hooks/walks.py",
+        "unit/hooks/test_walks.py",
+        ("        if run.guard.off:\n            return next(batches, _END)", "        if False:\n            return next(batches, _END)", "test_where_marks_cannot_be_handed_over_none_are_kept"),
+        ("                run.hand_over()\n        except Exception as error:", "                run.hand_over()\n        except LookupError as error:", "test_what_looks_at_a_loop_may_fail_and_is_switched_off"),
+        ("self._run.guard.run(device.enter if what == ENTER else device.leave, category, ns)", "(device.enter if what == ENTER else device.leave)(category, ns)", "test_a_device_that_is_lost_in_a_copy_of_the_users_is_not_their_error"),
+        ("closer = self._run.guard.run(self._looks.closer, self._steps)", "closer = self._looks.closer(self._steps)", "test_what_looks_at_a_loop_may_fail_and_is_switched_off"),
+    ),
+    Mutation("hooks/lightning/loggers.py", "    thread.join(seconds)", "    thread.join()", "unit/hooks/lightning/test_loggers.py::test_neither_a_disk_nor_a_server_that_stalls_holds_up_the_end"),
+    Mutation("hooks/loop.py", "self._opening.run(self._begin)", "self._begin()", "unit/hooks/test_loop.py::test_a_run_that_cannot_be_opened_is_one_warning_and_the_loop_goes_on"),
+]  # fmt: skip
+SYNC: Final = [
+    Mutation("hooks/torch/device.py", "return bool(event.query())", "return event.synchronize() is None", "contract/device/test_loop.py::test_weights_are_the_same_and_nobody_waits_for_the_device_more_often"),
+]  # fmt: skip
 UNDO: Final = _in(
     "hooks/undo.py",
     "unit/hooks/test_undo.py",
@@ -123,6 +142,17 @@ REPORTS: Final = [
         "unit/report/test_load.py",
         ("        if self.spent:\n", "        if False:\n", "test_bytes_are_limited_in_all"),
         ("or time.monotonic() > self._until_s", "", "test_time_is_limited"),
+        ("listed(directory, EVENT_FILES, MAX_EVENT_FILES, last=True)", "listed(directory, EVENT_FILES, 10**9, last=True)", "test_no_more_event_files_are_read_than_allowed"),
+        ("listed(directory, RANK_FILES, MAX_RANK_FILES)", "listed(directory, RANK_FILES, 10**9)", "test_no_more_rank_files_are_read_than_allowed"),
+        ("listed(directory, RANK_FILES, MAX_LIVE_RANKS)", "listed(directory, RANK_FILES, 10**9)", "test_during_training_fewer_ranks_and_bytes_are_read"),
+        ("Budget(MAX_LIVE_BYTES, ", "Budget(1 << 60, ", "test_during_training_fewer_ranks_and_bytes_are_read"),
+        ("opened(path, MAX_EVENT_FILE_BYTES)", "opened(path, 1 << 60)", "test_an_event_file_above_the_limit_is_refused_by_its_size"),
+        ("most_bytes: int = MAX_REPORT_BYTES", "most_bytes: int = 1 << 60", "test_a_file_larger_than_any_report_is_refused_by_size"),
+        ("len(runs) < MAX_NAMED and", "", "test_so_many_directories_are_searched_and_so_many_runs_named"),
+        ("and searched < MAX_SEARCHED and", "and", "test_so_many_directories_are_searched_and_so_many_runs_named"),
+        ("tame(problems[0])", "problems[0]", "test_a_bad_rank_file_costs_the_other_ranks_nothing"),
+        ("_from_json_file(file, budget, MAX_LIVE_REPORT_BYTES)", "_from_json_file(file, budget)", "test_during_training_smaller_files_are_read_for_a_shorter_time"),
+        ("Budget(MAX_LIVE_BYTES, MAX_LIVE_SECONDS)", "Budget(MAX_LIVE_BYTES)", "test_during_training_smaller_files_are_read_for_a_shorter_time"),
         ("    if unpacker.unconsumed_tail:", "    if False:", "test_a_bomb_in_an_event_file_is_refused"),
         ("        if depth < MAX_DEPTH:", "        if True:", "test_runs_below_are_searched_to_a_depth"),
         ("            continue  # damaged, or of another feedwatch: this rank is missing", "            raise", "test_during_training_fewer_ranks_and_bytes_are_read"),
@@ -137,6 +167,7 @@ REPORTS: Final = [
         "report/tensorboard.py",
         "unit/test_limits.py",
         ("        if not MIN_RECORD_BYTES <= length <= MAX_RECORD_BYTES:", "        if False:", "test_records_are_held_stepped_over_or_damage"),
+        ("        if length > MAX_REPORT_RECORD_BYTES:", "        if False:", "test_records_are_held_stepped_over_or_damage"),
         ("        if last or self._bytes + size_bytes <= MAX_RUN_BYTES:", "        if True:", "test_a_run_writes_so_much_and_its_last_report"),
     ),
 ]  # fmt: skip
@@ -170,9 +201,13 @@ TAB_AND_CLI: Final = [
         "tab/reports.py",
         "unit/tab/test_reports.py",
         ("    if depth >= MAX_DEPTH and", "    if False and", "test_depth_length_and_text_are_bounded"),
+        ("for item in value[:MAX_ITEMS]]", "for item in value]", "test_depth_length_and_text_are_bounded"),
+        ("        return value[:MAX_TEXT]", "        return value", "test_depth_length_and_text_are_bounded"),
         (".decompress(raw, MAX_REPORT_BYTES + 1)", ".decompress(raw)", "test_a_bomb_takes_no_more_memory_than_a_report_may"),
         ("        if len(self._rows) >= MAX_ROWS:", "        if False:", "test_only_so_many_lines_are_kept"),
     ),
+    Mutation("tab/rank_groups.py", "islice(found, MAX_SIBLINGS)", "found", "unit/tab/test_rank_groups.py::test_so_many_siblings_are_opened"),
+    Mutation("measure/run_so_far.py", "if len(self._points) > MAX_POINTS:", "if False:", "unit/measure/test_bounded_memory.py"),
     Mutation("tab/plugin.py", 'if request.method not in {"GET", "HEAD"}:', "if False:", "unit/tab/test_plugin.py::test_every_route_only_reads"),
     Mutation("cli/check.py", "if not 0 <= stall_ratio <= 1:", "if False:", "unit/cli/test_check.py::test_f90_a_share_that_cannot_be_is_an_error_not_a_pass"),
     Mutation("cli/report.py", "if path.is_symlink() or (path.exists() and not path.is_file()):", "if False:", "unit/cli/test_report.py::test_html_is_not_written_through_a_link"),
@@ -180,7 +215,20 @@ TAB_AND_CLI: Final = [
     Mutation("measure/steps.py", "        if len(self._stack) < MAX_DEPTH:", "        if True:", "unit/measure/test_steps.py::test_endless_nesting_is_bounded"),
     Mutation("settings.py", 'in ("0", "off", "false", "no")', "in ()", "unit/test_settings.py"),
 ]  # fmt: skip
-MUTATIONS: Final = [*GUARDS, *FILES, *SINK, *SESSION, *RUN, *UNDO, *REPORTS, *DIGEST, *TRACES, *TAB_AND_CLI]
+MUTATIONS: Final = [
+    *GUARDS,
+    *FILES,
+    *SINK,
+    *SESSION,
+    *RUN,
+    *WALKS,
+    *SYNC,
+    *UNDO,
+    *REPORTS,
+    *DIGEST,
+    *TRACES,
+    *TAB_AND_CLI,
+]
 
 
 def outcome(mutation: Mutation, repository: Path) -> Outcome:

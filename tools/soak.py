@@ -1,10 +1,12 @@
-"""Thousands of short fits while faults are thrown at random; then everything is counted.
+"""Thousands of short fits and a long one in each framework while faults are thrown at random; then all is counted.
 
-    python tools/soak.py [MINUTES] > docs/soak.md        # 30 minutes by default, half of it per framework
+    python tools/soak.py [MINUTES] [FILE]       # 30 minutes by default, the same time for every framework
+    python tools/soak.py --table FILE           # the table of all runs whose figures were kept in FILE
 
 Each framework trains in a process of its own (`--of NAME SECONDS SEED DIRECTORY`), which says at its end what it holds.
 """
 
+import gc
 import json
 import os
 import random
@@ -19,7 +21,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -33,12 +35,16 @@ DICE: Final = random.Random()  # noqa: S311 -- throws faults, keeps no secret
 SAMPLED: Final = 20
 # The allocator, the frameworks' caches and the first files come in the first fits.
 WARM_FITS: Final = 30
-# A framework grows by itself, TensorFlow by a megabyte per new model: so many fits without us tell how much.
+# A framework grows by itself: so many fits without us tell how much.
 BARE_FITS: Final = 30
 MOST_GROWTH_MB: Final = 8.0
+# Of a framework's time, for the one long fit; and what the user's code takes in each of its steps.
+LONG_SHARE: Final = 0.3
+LONG_STEP_S: Final = 0.005
+LONG_EPOCH_S: Final = 0.06  # about what an epoch of eight such steps takes
 
 
-# -- faults: each lasts for one fit --------------------------------------------------------------
+# -- faults: each lasts for one short fit ---------------------------------------------------------
 
 
 @contextmanager
@@ -70,11 +76,14 @@ def clock_jumps(_: Path) -> Iterator[None]:
 @contextmanager
 def hostile_neighbour(where: Path) -> Iterator[None]:
     run = where / "feedwatch"
-    run.mkdir(parents=True, exist_ok=True)
-    (run / "report.rank00001.json").write_text('{"schema": 1, "run": {"rank": ' + "9" * 400 + "}}")
-    os.mkfifo(run / "report.rank00002.json")
-    (run / "events.out.tfevents.1.evil").write_bytes(bytes(4096))
-    (run / "report.json").symlink_to("/dev/zero")
+    with suppress(OSError):  # in the long fit it comes more than once
+        run.mkdir(parents=True, exist_ok=True)
+        (run / "report.rank00001.json").write_text('{"schema": 1, "run": {"rank": ' + "9" * 400 + "}}")
+        (run / "events.out.tfevents.1.evil").write_bytes(bytes(4096))
+        with suppress(FileNotFoundError):
+            (run / "report.json").unlink()
+        (run / "report.json").symlink_to("/dev/zero")
+        os.mkfifo(run / "report.rank00002.json")
     yield
 
 
@@ -99,7 +108,7 @@ def part_of_ours_fails(_: Path) -> Iterator[None]:
 def killed_reader(where: Path) -> Iterator[None]:
     """Somebody reads the run and is killed in the middle of it."""
     code = "import pathlib, sys\nwhile True: [p.read_bytes() for p in pathlib.Path(sys.argv[1]).rglob('*events*')]"
-    reader = subprocess.Popen([sys.executable, "-S", "-c", code, str(where)])  # noqa: S603
+    reader = subprocess.Popen([sys.executable, "-S", "-c", code, str(where)], stderr=subprocess.DEVNULL)  # noqa: S603
     yield
     reader.kill()
     reader.wait()
@@ -130,8 +139,22 @@ def sigterm(step: int) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+def killed_worker(_: int) -> None:
+    """Of the DataLoader, where there is one: see `kill_at`."""
+
+
+def kill_at(number: int) -> None:
+    import torch
+
+    if number == 5 and torch.utils.data.get_worker_info() is not None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+Act = Callable[[int], None]
 OURS: Final = (nothing, disk_full, directory_removed, clock_jumps, hostile_neighbour, part_of_ours_fails, killed_reader)
-THEIRS: Final[tuple[Callable[[int], None] | None, ...]] = (None, None, None, None, users_error, ctrl_c, sigterm)
+THEIRS: Final[tuple[Act | None, ...]] = (None, None, None, None, users_error, ctrl_c, sigterm, killed_worker)
+# What may happen in a fit that goes on: each lasts for some of its seconds.
+IN_A_LONG_FIT: Final = (disk_full, directory_removed, clock_jumps, hostile_neighbour, killed_reader)
 
 
 # -- one framework -------------------------------------------------------------------------------
@@ -146,8 +169,6 @@ class Tally:
 
 
 def held() -> dict[str, float]:
-    import gc
-
     import psutil
 
     gc.collect()
@@ -156,20 +177,55 @@ def held() -> dict[str, float]:
     return {"memory_mb": process.memory_info().rss / 1e6, "threads": len(own), "descriptors": process.num_fds()}
 
 
+def grown(start: dict[str, float], end: dict[str, float]) -> dict[str, float]:
+    return {name: end[name] - start[name] for name in end}
+
+
+def bench_for(framework: str) -> Any:
+    """Keras trains one model, set back to its beginning for each fit: a new one takes a second and a megabyte."""
+    from tests.faults.benches import KerasBench, bench_of
+
+    if not framework.startswith("keras-"):
+        return bench_of(framework)
+
+    class OneModel(KerasBench):
+        kept: Any = None
+
+        def model(self) -> Any:
+            if self.kept is None:
+                model = super().model()
+                model.optimizer.build(model.trainable_variables)
+                states = [*model.variables, *model.optimizer.variables]
+                self.kept = model, [(state, state.numpy()) for state in states]
+            model, begins = self.kept
+            for state, value in begins:
+                state.assign(value)
+            return model
+
+    return OneModel(framework.removeprefix("keras-"))
+
+
 def one_fit(bench: Any, where: Path, tally: Tally) -> None:
+    from tests.faults.benches import Inputs
+
     ours, theirs = DICE.choice(OURS), DICE.choice(THEIRS)
+    if theirs is killed_worker and (bench.name.startswith("keras-") or ours is disk_full):
+        theirs = None  # Keras has no workers here; and one that cannot write to shared memory hangs, with or without us
     act = theirs or (lambda _: None)
+    inputs = Inputs(item=kill_at, workers=1) if theirs is killed_worker else None
     watch = bench.watch(where, console=False)
     with ours(where):
-        watched = bench.train([watch], act)
+        watched = bench.train([watch], act, inputs)
     tally.fits += 1
     tally.faults[ours.__name__] += 1
     tally.faults["none of the user's" if theirs is None else theirs.__name__] += 1
     if theirs is users_error and not isinstance(watched.error, Planted):
         tally.wrong.append(f"fit {tally.fits}: {watched.error!r} instead of the user's error")
+    if theirs is killed_worker and not isinstance(watched.error, (RuntimeError, OSError, EOFError)):
+        tally.wrong.append(f"fit {tally.fits}: {watched.error!r} for a killed worker")
     if theirs is None and watched.error is not None:
         tally.wrong.append(f"fit {tally.fits} under {ours.__name__}: {watched.error!r}")
-    if tally.fits % SAMPLED == 0:
+    if tally.fits % SAMPLED == 0 and theirs is not killed_worker:
         bare = bench.train([], act)
         tally.sampled += 1
         if (bare.weights, bare.draws) != (watched.weights, watched.draws):
@@ -199,35 +255,101 @@ def unreadable(where: Path) -> list[str]:
     return found
 
 
+# -- the long fit --------------------------------------------------------------------------------
+
+
+class Weather(threading.Thread):
+    """Throws one fault after the other at a run, each for some seconds, until it is told to stop."""
+
+    def __init__(self, where: Path) -> None:
+        super().__init__(daemon=True)
+        self.where = where
+        self.thrown: Counter[str] = Counter()
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(DICE.uniform(0.5, 2.0)):
+            fault = DICE.choice(IN_A_LONG_FIT)
+            with fault(self.where):
+                self.thrown[fault.__name__] += 1
+                self.over.wait(DICE.uniform(0.5, 3.0))
+
+
+def long_fit(bench: Any, where: Path, seconds: float) -> dict[str, Any]:
+    """Memory is compared between a fifth of the way and the end, threads and descriptors with those before it."""
+    from feedwatch.errors import ReportError
+    from feedwatch.report.load import load_run
+    from tests.faults.benches import BATCHES, Inputs
+
+    inputs = Inputs(epochs=max(10, int(seconds / LONG_EPOCH_S)))
+    steps, memory, before = inputs.epochs * BATCHES, [], held()
+
+    def act(step: int) -> None:
+        time.sleep(LONG_STEP_S)
+        if step in (steps // 5, steps - 1):
+            memory.append(held()["memory_mb"])
+        if step == steps - 1:  # what is written at the end is to be found there
+            weather.over.set()
+            weather.join()
+
+    weather, began = Weather(where), time.monotonic()
+    weather.start()
+    watched = bench.train([bench.watch(where, console=False)], act, inputs)
+    took_s = time.monotonic() - began
+    after = held()
+    bare = bench.train([], lambda _: None, inputs)
+    wrong = [f"the long fit: {file}" for file in unreadable(where)]
+    if watched.error is not None:
+        wrong.append(f"the long fit: {watched.error!r}")
+    if (bare.weights, bare.draws) != (watched.weights, watched.draws):
+        wrong.append("the long fit: other weights or draws than a bare one")
+    try:
+        read = load_run(where)
+        if (read.status.value, read.steps.batches) != ("finished", steps):
+            wrong.append(f"the long fit: {read.status.value} after {read.steps.batches} of {steps} batches")
+    except ReportError as error:
+        wrong.append(f"the long fit: {error}")
+    return {
+        "seconds": took_s,
+        "steps": steps,
+        "memory_mb": memory[-1] - memory[0],
+        "thrown": dict(weather.thrown),
+        "left": {name: after[name] - before[name] for name in ("threads", "descriptors")},
+        "wrong": wrong,
+    }
+
+
 def soak(framework: str, seconds: float, seed: int, directory: Path) -> dict[str, Any]:
     sys.path.insert(0, str(ROOT))
-    from tests.faults.benches import bench_of
-
     warnings.simplefilter("ignore")
     DICE.seed(seed)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    bench, tally, until = bench_of(framework), Tally(), time.monotonic() + seconds
+    bench, tally = bench_for(framework), Tally()
     torn: list[str] = []
-    while time.monotonic() < until:
+    began = time.monotonic()
+    while time.monotonic() < began + (1 - LONG_SHARE) * seconds or tally.start is None:
         where = directory / f"run{tally.fits}"
         one_fit(bench, where, tally)
         torn += unreadable(where)
         shutil.rmtree(where, ignore_errors=True)
         if tally.fits == WARM_FITS:
             tally.start = held()
-    end, start = held(), tally.start or held()
+    end, took_s = held(), time.monotonic() - began
     for _ in range(BARE_FITS):
         bench.train([])
     bare_mb = (held()["memory_mb"] - end["memory_mb"]) / BARE_FITS
+    long = long_fit(bench, directory / "long", LONG_SHARE * seconds)
     return {
         "framework": framework,
-        "seconds": seconds,
+        "seed": seed,
+        "seconds": took_s,
         "fits": tally.fits,
         "sampled": tally.sampled,
         "faults": dict(tally.faults),
-        "grown": {name: end[name] - start[name] for name in end},
+        "grown": grown(tally.start, end),
         "bare_mb": bare_mb * (tally.fits + tally.sampled - WARM_FITS),
-        "wrong": tally.wrong + torn,
+        "long": long,
+        "wrong": tally.wrong + torn + long["wrong"],
     }
 
 
@@ -240,47 +362,75 @@ def started(framework: str, seconds: float, seed: int) -> dict[str, Any]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("FEEDWATCH")}
         quiet = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
         done = subprocess.run(  # noqa: S603
-            words, env=environment | quiet, capture_output=True, text=True, check=False, timeout=seconds + 300
+            words, env=environment | quiet, capture_output=True, text=True, check=False, timeout=2 * seconds + 300
         )
     answer = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return json.loads(answer[-1]) if answer else {"framework": framework, "died": done.stderr[-2000:]}
+    return json.loads(answer[-1]) if answer else {"framework": framework, "seed": seed, "died": done.stderr[-2000:]}
 
 
-def row(found: dict[str, Any]) -> str:
-    if "died" in found:
-        return f"| {found['framework']} | died: {' '.join(found['died'].split())[-300:]} | | | | | |"
-    grown, fits = found["grown"], found["fits"]
-    thrown = fits - found["faults"].get("nothing", 0)
+HEAD: Final = """\
+| | portions | short fits | compared with bare ones | memory, the most of a portion | threads / descriptors | \
+long fits | their memory | faults thrown at them | wrong |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def row(framework: str, portions: list[dict[str, Any]]) -> str:
+    died = [each for each in portions if "died" in each]
+    whole = [each for each in portions if "died" not in each]
+    if died or not whole:
+        said = " ".join(died[0]["died"].split())[-300:] if died else "not run"
+        return f"| {framework} | died: {said} | | | | | | | | |"
+    fits, longs = sum(each["fits"] for each in whole), [each["long"] for each in whole]
+    thrown = fits - sum(each["faults"].get("nothing", 0) for each in whole)
+    most = max(whole, key=lambda each: each["grown"]["memory_mb"] - each["bare_mb"])
+    left = {
+        name: max((each["grown"][name] for each in whole), key=abs)
+        + max((long["left"][name] for long in longs), key=abs)
+        for name in ("threads", "descriptors")
+    }
     return (
-        f"| {found['framework']} | {found['seconds']:.0f} s | {fits:,} ({thrown:,} under a fault) | {found['sampled']} "
-        f"| {grown['memory_mb']:+.1f} MB, without us {found['bare_mb']:+.1f} "
-        f"| {grown['threads']:+.0f} / {grown['descriptors']:+.0f} "
-        f"| {len(found['wrong'])} |"
+        f"| {framework} | {len(whole)}, {sum(each['seconds'] for each in whole):.0f} s of short fits "
+        f"| {fits:,} ({thrown:,} under a fault) | {sum(each['sampled'] for each in whole)} "
+        f"| {most['grown']['memory_mb']:+.1f} MB, without us {most['bare_mb']:+.1f} "
+        f"| {left['threads']:+.0f} / {left['descriptors']:+.0f} "
+        f"| {sum(long['seconds'] for long in longs):.0f} s, {sum(long['steps'] for long in longs):,} steps "
+        f"| {max(long['memory_mb'] for long in longs):+.1f} MB | {sum(sum(long['thrown'].values()) for long in longs)} "
+        f"| {sum(len(each['wrong']) for each in whole)} |"
     )
 
 
 def too_much(found: dict[str, Any]) -> bool:
-    return bool(found["grown"]["memory_mb"] - found["bare_mb"] > MOST_GROWTH_MB)
+    growth_mb = max(found["grown"]["memory_mb"] - found["bare_mb"], found["long"]["memory_mb"])
+    return bool(growth_mb > MOST_GROWTH_MB)
 
 
-def main(minutes: float) -> int:
+def print_table(found: list[dict[str, Any]]) -> None:
+    seeds = sorted({each["seed"] for each in found})
+    print(f"Seeds {', '.join(map(str, seeds))}.\n\n{HEAD}")
+    for framework in dict.fromkeys(each["framework"] for each in found):
+        print(row(framework, [each for each in found if each["framework"] == framework]), flush=True)
+
+
+def main(minutes: float, kept: Path | None) -> int:
     seconds, seed = minutes * 60 / len(FRAMEWORKS), int(time.time())
-    print(f"Seed {seed}, {minutes:g} minutes in all.\n")
-    print("| | time | fits | of them compared with bare ones | memory | threads / descriptors | wrong |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    bad = 0
+    found = []
     for framework in FRAMEWORKS:
-        found = started(framework, seconds, seed)
-        print(row(found), flush=True)
-        bad += "died" in found or bool(found["wrong"]) or too_much(found)
-        for line in found.get("wrong", ())[:10]:
-            print(f"  {line}", file=sys.stderr)
-    return bad
+        found.append(started(framework, seconds, seed))
+        for line in found[-1].get("wrong", ())[:10]:
+            print(f"  {framework}: {line}", file=sys.stderr)
+    if kept is not None:
+        with kept.open("a") as file:
+            file.writelines(json.dumps(each) + "\n" for each in found)
+    print_table(found)
+    return sum("died" in each or bool(each["wrong"]) or too_much(each) for each in found)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--of"]:
-        name, length, chosen, place = sys.argv[2:6]
+    words = sys.argv[1:]
+    if words[:1] == ["--of"]:
+        name, length, chosen, place = words[1:5]
         print(json.dumps(soak(name, float(length), int(chosen), Path(place))))
+    elif words[:1] == ["--table"]:
+        print_table([json.loads(line) for line in Path(words[1]).read_text().splitlines()])
     else:
-        raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else MINUTES))
+        raise SystemExit(main(float(words[0]) if words else MINUTES, Path(words[1]) if words[1:] else None))

@@ -124,6 +124,7 @@ class Digest:
     ) -> None:
         self.status = Status.RUNNING
         self.latest: Report | None = None
+        self.beside_ranks: Report | None = None  # the last one that was written, with what the other ranks had written
         self.own_ns_per_step: float | None = None  # on the training thread, as the hook says
         self.own_startup_ns: int | None = None
         self.own_cpu_ns = 0  # on the sink's thread, while training ran
@@ -211,12 +212,14 @@ class Digest:
             for window, ended_s in fresh
             if window is not None and self._points.take(age_s)
         ]
+        if due:
+            self.beside_ranks = self._beside_other_ranks(report)
         writing = Writing(
             step=report.series.step[-1] if report.series.step else 0,
             now_s=now_s,
             points=points,
             advice=render_markdown(report) if ending or (due and changed) else None,
-            report=self._beside_other_ranks(report) if due else None,
+            report=self.beside_ranks if due else None,
         )
         for output, place in self._outputs:
             self._write_to(output, place, writing)
@@ -317,11 +320,12 @@ class Digest:
                 yield note
 
     def _beside_other_ranks(self, report: Report) -> Report:
-        """The tab reads event files, and only the first rank writes one: it looks at the others' report files.
+        """The tab reads event files, and the first rank prints: who does either looks at the others' report files.
 
         No collective and no waiting: a rank that has not written yet is missing, and the report says so.
         """
-        if self._directory is None or report.run.world_size < 2 or not self._outputs:
+        shown = self._outputs or report.run.rank == 0
+        if self._directory is None or report.run.world_size < 2 or not shown:
             return report
         siblings = self._ranks_guard.run(load_siblings, self._directory, report)
         return beside(report, siblings or [])

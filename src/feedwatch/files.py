@@ -1,7 +1,8 @@
 """Files in a directory that others may write to too: every writer and reader of ours opens them here.
 
 Writing: a new file gets a name that was free, and a file that exists is replaced by renaming a finished draft with a
-name nobody can guess. A link that somebody planted is never followed. Reading: only regular files, only so many bytes,
+name nobody can guess. A link that somebody planted is never followed, neither a file nor the directory it is in:
+directories above that one are the user's own choice. Reading: only regular files, only so many bytes,
 and no opening that waits: a FIFO would hold a reader for ever, and /dev/zero has no end.
 """
 
@@ -25,14 +26,47 @@ _MODE: Final = 0o644
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+_DIRECTORY: Final = getattr(os, "O_DIRECTORY", None)
 
 
 # -- writing -------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _held(directory: Path) -> Iterator[int | None]:
+    """The directory itself, so that nobody can put a link in its place between two calls. None on Windows."""
+    if _DIRECTORY is None:
+        yield None
+        return
+    descriptor = os.open(directory, os.O_RDONLY | _DIRECTORY | _NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _named(path: Path, directory: int | None) -> str | Path:
+    """What to call a file, given the descriptor of its directory."""
+    return path if directory is None else path.name
+
+
 def create(path: Path) -> int:
     """A descriptor of a file that did not exist. Nothing is followed and nothing is appended to."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, _MODE)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
+    with _held(path.parent) as directory:
+        return os.open(_named(path, directory), flags, _MODE, dir_fd=directory)
+
+
+def rename(path: Path, name: str) -> None:
+    """Within its directory. What had the new name is replaced."""
+    new = path.with_name(name)
+    with _held(path.parent) as directory:
+        os.replace(_named(path, directory), _named(new, directory), src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def remove(path: Path) -> None:
+    with _held(path.parent) as directory:
+        os.unlink(_named(path, directory), dir_fd=directory)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -54,10 +88,10 @@ def replace_file(path: Path, data: bytes) -> None:
             write_all(descriptor, data)
         finally:
             os.close(descriptor)
-        draft.replace(path)
+        rename(draft, path.name)
     finally:
         with suppress(OSError):  # it is gone if all went well
-            draft.unlink()
+            remove(draft)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -178,6 +178,12 @@ class Session:
         return self._digest.latest
 
     @property
+    def beside_ranks(self) -> Report | None:
+        """The latest report, with what the other ranks had written when it was. Never waits, and reads no file."""
+        latest, beside = self._digest.latest, self._digest.beside_ranks
+        return beside if latest is not None and beside is not None and beside.status is latest.status else latest
+
+    @property
     def report(self) -> Report | None:
         """The latest report, complete after close."""
         if self._closed:

@@ -7,7 +7,7 @@ import pytest
 
 from feedwatch import files
 from feedwatch.errors import ReportError, TraceError
-from feedwatch.files import create, listed, opened, read_file, replace_file, subdirectories
+from feedwatch.files import create, listed, opened, read_file, remove, rename, replace_file, subdirectories
 
 
 @pytest.fixture
@@ -55,6 +55,19 @@ def test_a_new_file_is_made_neither_over_an_old_one_nor_through_a_link(tmp_path,
             create(path)
     assert victim.read_text() == "precious"
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_link_in_the_place_of_the_directory_is_not_followed(tmp_path, victim):
+    (tmp_path / "run").symlink_to(tmp_path)
+    (tmp_path / "link above").symlink_to(tmp_path)
+    for write in (create, lambda path: replace_file(path, b"new"), lambda path: rename(path, "old"), remove):
+        with pytest.raises(NotADirectoryError):
+            write(tmp_path / "run" / "precious")
+    assert victim.read_text() == "precious"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link above", "precious", "run"]
+    (tmp_path / "mine").mkdir()
+    replace_file(tmp_path / "link above" / "mine" / "report.json", b"new")  # the user's own choice
+    assert (tmp_path / "mine" / "report.json").read_bytes() == b"new"
 
 
 def test_a_file_that_cannot_be_replaced_leaves_no_draft(tmp_path):

@@ -157,5 +157,34 @@ def test_every_version_is_pinned_also_of_what_others_need():
     assert {name for name in pins["needed"]() if name not in PINNED} == set()
 
 
+def test_every_version_that_is_pinned_has_a_hash_and_nothing_else_has():
+    """`make locked` installs from that file alone, with `--require-hashes`."""
+    text = (ROOT / "hashes.txt").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==\S+ --hash=sha256:[0-9a-f]{64}", line)] == []
+    assert pins["pinned"](text) == PINNED
+    assert len(lines) == len(PINNED)
+
+
+def test_pip_refuses_a_file_whose_hash_differs(tmp_path):
+    """The lines are what pip's own hash mode reads: a file that was changed on its way is not installed."""
+    name = f"feedwatch_planted-{__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(tmp_path / name, "w") as wheel:
+        info = f"feedwatch_planted-{__version__}.dist-info"
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: feedwatch-planted\nVersion: {__version__}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    right = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+
+    def installed(digest):
+        (tmp_path / "hashes.txt").write_text(f"feedwatch-planted=={__version__} --hash=sha256:{digest}\n")
+        words = ["install", "--dry-run", "--require-hashes", "--no-deps", "--no-index", "--find-links", tmp_path]
+        whole = [sys.executable, "-m", "pip", *words, "--requirement", tmp_path / "hashes.txt"]
+        return subprocess.run(whole, capture_output=True, text=True, check=False, timeout=120)
+
+    assert installed(right).returncode == 0
+    assert "DO NOT MATCH" in installed("0" * 64).stderr.upper()
+
+
 def test_the_tests_run_with_the_versions_that_are_pinned():
     assert {name: version for name, version in pins["needed"]().items() if PINNED.get(name) != version} == {}

@@ -61,6 +61,6 @@ def _write(path: Path, text: str) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise FeedwatchError(f"cannot write {path}: it is a link or no file")
     try:
-        replace_file(path, text.encode(errors="backslashreplace"))
+        replace_file(path.parent.resolve() / path.name, text.encode(errors="backslashreplace"))
     except (OSError, ValueError) as error:
         raise FeedwatchError(f"cannot write {path}: {getattr(error, 'strerror', error)}") from None

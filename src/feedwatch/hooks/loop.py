@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from feedwatch.errors import SettingError
+from feedwatch.guard import Guard
 from feedwatch.hooks.destination import checked_log_dir
 from feedwatch.hooks.fetching import WatchedIterable, WatchedIterator
 from feedwatch.hooks.run import WatchedRun
@@ -43,6 +44,7 @@ class LoopWatch:
         self.log_dir: Path | None = checked_log_dir(log_dir)
         self._start = (start_step, start_epoch)
         self._closed = False
+        self._opening = Guard("the beginning of the run")
         self._run: WatchedRun | None = None
         self._walks: Walks | None = None
         self._trial: TrialRun | None = None
@@ -84,16 +86,21 @@ class LoopWatch:
         if self._is_closed:
             return iter(loader)
         if self._walks is None:
-            run, looks = self._open()
-            self._run, self._walks = run, Walks(run, looks, *self._start)
-            run.session.ends = self._script_ends
-            for note in self.notes:
-                run.session.note(note)
-            if self._settings.trial is not None:
-                self._make_trial(run, looks)
+            self._opening.run(self._begin)
+        if self._walks is None:
+            return iter(loader)  # the loop goes on without us
         if self._trial is not None and self._alive and self._is_tried(loader):
             return self._trial_walk(self._trial, self._walks, loader)
         return self._walks.begin(loader)
+
+    def _begin(self) -> None:
+        run, looks = self._open()
+        self._run, self._walks = run, Walks(run, looks, *self._start)
+        run.session.ends = self._script_ends
+        for note in self.notes:
+            run.session.note(note)
+        if self._settings.trial is not None:
+            self._make_trial(run, looks)
 
     # -- a trial ---------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ A hook takes marks and hands over facts. What the marks mean is decided on the s
 """
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from feedwatch.report.json import keep_earlier
 from feedwatch.report.progress import ProgressLine
 from feedwatch.session import FactPatch, Session
 from feedwatch.settings import Settings
+from feedwatch.sink import CLOSE_SECONDS
 
 
 class OwnCost:
@@ -94,8 +96,9 @@ class WatchedRun:
         self.on_hand_over: list[Callable[[], None]] = []
         # Before the last marks are handed over: what is still to be read from the user's objects.
         self.on_close: list[Callable[[], None]] = []
-        # On the first rank, after the report is written: the user's own loggers.
-        self.on_closed: list[Callable[[Report], None]] = []
+        # On the first rank, after the report is written: the user's own loggers. They get what is left of the seconds
+        # that a run may take to end.
+        self.on_closed: list[Callable[[Report, float], None]] = []
         self.marks = Marks(int(settings.window_seconds * 1e9), clock)
         self.append: Callable[[Mark], None] = self.marks.append
         self.now_ns = clock.now_ns
@@ -246,6 +249,7 @@ class WatchedRun:
             self.mark(EPOCH_END)
             self.guard.run(self.hand_over)
         finally:
+            until_s = time.monotonic() + CLOSE_SECONDS
             # torch tells of a dead worker by raising in the main thread wherever it is, and it may be here.
             try:
                 self.session.close(status)
@@ -258,9 +262,10 @@ class WatchedRun:
         report = self.session.latest if self.on_closed or self.settings.console else None
         if report is not None and report.run.rank == 0:
             for told in self.on_closed:
-                Guard("the end of the run").run(told, report)
+                Guard("the end of the run").run(told, report, max(0.0, until_s - time.monotonic()))
             if self.settings.console:
-                Guard("the console").run(self._print, report)
+                # Beside the other ranks: a slow one would look like compute here. Nobody waits for a rank.
+                Guard("the console").run(self._print, self.session.beside_ranks)
         self.on_hand_over, self.on_close, self.on_closed = [], [], []  # nothing of ours keeps a model alive
         self.windows = None
 
@@ -270,16 +275,7 @@ class WatchedRun:
 
         from feedwatch.report.console import print_summary
 
-        print_summary(self._with_other_ranks(report), Console(stderr=True), self.shown_directory)
-
-    def _with_other_ranks(self, report: Report) -> Report:
-        """What the others have written so far; nobody waits for a rank. A slow one would look like compute here."""
-        if report.run.world_size < 2 or self.destination.directory is None:
-            return report
-        from feedwatch.report.load import load_siblings
-        from feedwatch.report.ranks import beside
-
-        return beside(report, load_siblings(self.destination.directory, report))
+        print_summary(report, Console(stderr=True), self.shown_directory)
 
 
 def _as_a_user_names_it(directory: Path | None) -> str:

@@ -107,7 +107,7 @@ class Walks:
         run = self._run
         if self.leader is None:
             self.end_left_epoch()
-        if run.closed:
+        if run.closed or run.guard.off:
             return iter(loader)
         run.guard.run(self._looks.at_loader, loader)
         # Inside another walk's step starting a loader is part of that step's wait for input.
@@ -131,7 +131,7 @@ class Walks:
         ns, device = self._run.now_ns(), self._looks.device
         self._run.append((ns, what, category))
         if device is not None:
-            (device.enter if what == ENTER else device.leave)(category, ns)
+            self._run.guard.run(device.enter if what == ENTER else device.leave, category, ns)
 
     def recent(self) -> Recent | None:
         return recent([*self._tail, *self._run.marks.rows[-TAIL:]])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from feedwatch.errors import ReportError
-from feedwatch.files import MAX_ENTRIES, listed, replace_file
+from feedwatch.files import MAX_ENTRIES, listed, remove, rename, replace_file
 from feedwatch.model.report import READABLE_SCHEMAS, SCHEMA, Report
 
 REPORT_FILE: Final = "report.json"
@@ -90,9 +90,9 @@ def keep_earlier(directory: Path, rank: int) -> None:
     except OSError:
         return
     when = time.strftime("%Y%m%d-%H%M%S", time.gmtime(ended_s)) + f".{int(ended_s % 1 * 1000):03d}"
-    path.rename(directory / f"before-{when}-{path.name}")
+    rename(path, f"before-{when}-{path.name}")
     for old in listed(directory, f"before-*-{path.name}", MAX_ENTRIES)[:-KEPT_REPORTS]:
-        old.unlink()
+        remove(old)
 
 
 def clean(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from feedwatch.errors import ReportError
 from feedwatch.files import listed, opened, read_file, subdirectories
+from feedwatch.guard import tame
 from feedwatch.model.report import PipelineSection, Report, SeriesSection
 from feedwatch.report.json import RANK_FILES, REPORT_FILE, loads
 from feedwatch.report.ranks import merge
@@ -31,6 +32,9 @@ MAX_READ_SECONDS: Final = 10.0
 # The first rank reads the others' files every half minute, during training: fewer, and smaller ones.
 MAX_LIVE_RANKS: Final = 64
 MAX_LIVE_BYTES: Final = 8 << 20
+# Parsing holds Python's lock: a neighbour's file of this size costs training some milliseconds.
+MAX_LIVE_REPORT_BYTES: Final = 1 << 20
+MAX_LIVE_SECONDS: Final = 1.0
 # Where a directory holds no report, these many directories and levels below it are searched for the names of runs.
 MAX_SEARCHED: Final = 2000
 MAX_DEPTH: Final = 6
@@ -82,12 +86,12 @@ def load_run(path: Path) -> Report:
 def load_siblings(directory: Path, own: Report) -> list[Report]:
     """The reports of the other ranks of a run that is still under way, as far as they have been written."""
     found = []
-    budget = Budget(MAX_LIVE_BYTES)
+    budget = Budget(MAX_LIVE_BYTES, MAX_LIVE_SECONDS)
     for file in listed(directory, RANK_FILES, MAX_LIVE_RANKS):
         if budget.spent:
             break
         try:
-            report = _from_json_file(file, budget)
+            report = _from_json_file(file, budget, MAX_LIVE_REPORT_BYTES)
         except ReportError:
             continue  # damaged, or of another feedwatch: this rank is missing
         if report.run.rank != own.run.rank:
@@ -134,7 +138,7 @@ def _with_details(merged: Report, leader: Report, problems: list[str]) -> Report
     notes = leader.self_cost.notes
     if problems:
         rest = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
-        notes += (f"a rank's report cannot be read: {problems[0]}{rest}",)
+        notes += (f"a rank's report cannot be read: {tame(problems[0])}{rest}",)
     return replace(
         leader,
         status=merged.status,
@@ -153,9 +157,9 @@ def _from_file(path: Path, budget: Budget) -> Report:
     return report
 
 
-def _from_json_file(path: Path, budget: Budget) -> Report:
+def _from_json_file(path: Path, budget: Budget, most_bytes: int = MAX_REPORT_BYTES) -> Report:
     budget.spend(0)
-    data = read_file(path, MAX_REPORT_BYTES)
+    data = read_file(path, most_bytes)
     budget.spend(len(data))
     return _loaded(data, path)
 

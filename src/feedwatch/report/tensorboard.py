@@ -11,7 +11,6 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -46,9 +45,6 @@ MIN_RECORD_BYTES: Final = 9
 MAX_RUN_BYTES: Final = 50_000_000
 
 WriteSummary = Callable[[int, Summary, float], None]
-
-# Two runs of one process in one second must not share a file.
-_serial = count()
 
 
 class SummaryOutput:
@@ -155,7 +151,8 @@ class EventFile:
 
     def _open(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_serial)}"
+        # Nobody can take the name before us, and two runs of one second do not share a file.
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.urandom(8).hex()}"
         self.path = self._directory / name
         self._file = _WholeRecords(self.path)
         self._records = RecordWriter(self._file)

@@ -3,6 +3,7 @@
 import pytest
 
 from feedwatch.errors import SettingError
+from feedwatch.guard import FeedwatchWarning
 from feedwatch.model.report import Status
 from tests.fakes.loops import FakeLoopWatch, data
 
@@ -135,3 +136,19 @@ def test_what_the_last_steps_took_stays_known_when_the_marks_were_handed_over(wa
         known.append(watch.last)
     assert all(each is not None for each in known[3:])
     assert watch.last.steps > 10
+
+
+@pytest.mark.lenient
+def test_a_run_that_cannot_be_opened_is_one_warning_and_the_loop_goes_on(watch, monkeypatch):
+    def broken():
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(watch, "_open", broken)
+    with pytest.warns(FeedwatchWarning, match="planted") as said:
+        for _ in range(5):
+            assert list(watch([1, 2, 3])) == [1, 2, 3]
+        with watch.copying():
+            pass
+        assert list(watch.validation([4])) == [4]
+    assert len(said) == 1
+    assert watch.close() is None

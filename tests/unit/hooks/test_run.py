@@ -13,6 +13,7 @@ from feedwatch.model.report import Status
 from feedwatch.report.json import write_report_file
 from feedwatch.report.load import load_run
 from feedwatch.settings import Settings
+from feedwatch.sink import CLOSE_SECONDS
 from tests.fakes.clock import FakeClock
 from tests.fakes.reports import report
 from tests.fakes.values import run_facts
@@ -144,6 +145,14 @@ def test_whatever_fails_at_the_end_the_report_is_written(run, clock):
     run.on_closed.append(broken)
     run.close(Status.FINISHED)
     assert run.report.steps.batches == 50
+
+
+def test_a_logger_gets_what_is_left_of_the_time_to_end(run, clock):
+    steps(run, clock, 50)
+    left = []
+    run.on_closed.append(lambda _, seconds: left.append(seconds))
+    run.close(Status.FINISHED)
+    assert 0 <= left[0] <= CLOSE_SECONDS
 
 
 def test_a_signal_handler_that_raises_while_the_run_is_closed_costs_no_report(run, clock, monkeypatch):

@@ -1,7 +1,11 @@
 """Who leads when several loaders are walked, on a fake clock and without a framework."""
 
+import contextlib
+
 import pytest
 
+from feedwatch.guard import FeedwatchWarning
+from feedwatch.model.report import Status
 from tests.fakes.loops import FakeLoopWatch, data
 
 
@@ -82,3 +86,47 @@ def test_a_shorter_loader_that_begins_again_feeds_the_same_steps(watch):
             next(short)
         watch.clock.advance_ms(5)
     assert watch.close().steps.batches == 9
+
+
+# -- nothing of ours ends the loop -----------------------------------------------------------------
+
+
+def broken(*_):
+    raise ZeroDivisionError("planted")
+
+
+@pytest.mark.lenient
+@pytest.mark.parametrize("part", ["at_loader", "at_iterator", "samples", "at_first", "closer"])
+def test_what_looks_at_a_loop_may_fail_and_is_switched_off(watch, part):
+    setattr(watch.looks, part, broken)
+    watch.looks.next_look = 0
+    with pytest.warns(FeedwatchWarning, match="planted") as said:
+        for _ in range(4):
+            assert list(watch(range(5))) == list(range(5))
+    assert len(said) == 1
+    assert len(watch._run.marks.rows) < 100
+    assert watch.close().status is Status.FINISHED
+
+
+@pytest.mark.lenient
+def test_where_marks_cannot_be_handed_over_none_are_kept(watch, monkeypatch):
+    with pytest.warns(FeedwatchWarning, match="planted"):
+        list(watch(range(2)))
+        monkeypatch.setattr(watch._run, "hand_over", broken)
+        watch._run.marks.most = 1
+        assert list(watch(range(100))) == list(range(100))
+    assert len(watch._run.marks.rows) < 20
+
+
+@pytest.mark.lenient
+def test_a_device_that_is_lost_in_a_copy_of_the_users_is_not_their_error(watch):
+    class Lost:
+        asked = got_and_begun = pause = enter = leave = broken
+
+    for number in watch(data(watch, 3, wait_ms=1)):
+        watch.looks.device = Lost() if number == 1 else None
+        with (
+            pytest.warns(FeedwatchWarning, match="planted") if number == 1 else contextlib.nullcontext(),
+            watch.copying(),
+        ):
+            pass

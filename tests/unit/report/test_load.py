@@ -94,6 +94,9 @@ def test_a_bad_rank_file_costs_the_other_ranks_nothing(tmp_path, planted):
     read = load_run(tmp_path)
     assert (read.ranks.count, read.ranks.missing) == (2, 1)
     assert any("report.rank00001.json" in note for note in read.self_cost.notes)
+    assert not any(
+        str(tmp_path) in note for note in read.self_cost.notes
+    )  # a page made of this report may be published
     assert [each.run.rank for each in load_siblings(tmp_path, report(world_size=3))] == [2]
 
 
@@ -218,6 +221,17 @@ def test_during_training_fewer_ranks_and_bytes_are_read(tmp_path, monkeypatch):
     assert len(load_siblings(tmp_path, report(world_size=8))) == 5
     monkeypatch.setattr(load, "MAX_LIVE_BYTES", 3 * len(dumps(report())))
     assert len(load_siblings(tmp_path, report(world_size=8))) < 5
+
+
+def test_during_training_smaller_files_are_read_for_a_shorter_time(tmp_path, monkeypatch):
+    for rank in range(1, 4):
+        write_report_file(tmp_path, report(rank=rank, world_size=4))
+    large = tmp_path / "report.rank00002.json"
+    large.write_text(large.read_text() + " " * load.MAX_LIVE_REPORT_BYTES)
+    assert [each.run.rank for each in load_siblings(tmp_path, report(world_size=4))] == [1, 3]
+    assert load_run(tmp_path).ranks.count == 3
+    monkeypatch.setattr(load, "MAX_LIVE_SECONDS", -1.0)
+    assert load_siblings(tmp_path, report(world_size=4)) == []
 
 
 @pytest.mark.parametrize(("depth", "found"), [(load.MAX_DEPTH - 1, True), (load.MAX_DEPTH + 2, False)])

@@ -167,11 +167,11 @@ class WatchedFit:
         if self.meter is not None:
             self.run.cost.add(self.meter.take_cost_ns())
 
-    def _tell_loggers(self, report: Report) -> None:
+    def _tell_loggers(self, report: Report, seconds: float) -> None:
         for outbox in self._outboxes:
             self._logger_guard.run(outbox.drain)
         assert self.run.directory is not None
-        attach_html(self._trainer.loggers, report, self.run.directory, self._logger_guard)
+        attach_html(self._trainer.loggers, report, self.run.directory, self._logger_guard, seconds)
 
     # -- the sink's thread -----------------------------------------------------------------------
 

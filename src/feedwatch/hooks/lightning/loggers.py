@@ -28,8 +28,6 @@ ANY_THREAD: Final = ("MLFlowLogger", "CometLogger", "NeptuneLogger")
 # One row per window. More rows can only wait when one step lasts longer than all these windows together.
 OUTBOX_ROWS: Final = 64
 HTML_FILE: Final = "report.html"
-# Some trackers send the file before they return. Training has ended, and nobody wants to wait for a slow server.
-SEND_SECONDS: Final = 2.0
 
 
 # -- where the figures go ------------------------------------------------------------------------
@@ -135,21 +133,24 @@ def time_loggers(trainer: Any, run: WatchedRun, names: Names) -> None:
 # -- the HTML report as an artefact --------------------------------------------------------------
 
 
-def attach_html(loggers: list[Any], report: Report, directory: Path, guard: Guard) -> None:
-    """Every tracker that takes files gets the report. We stop waiting for a server that does not answer in time."""
+def attach_html(loggers: list[Any], report: Report, directory: Path, guard: Guard, seconds: float) -> None:
+    """Every tracker that takes files gets the report. Some send it before they return: neither for a server that does
+    not answer nor for a disk that stalls does the end of training wait longer than this.
+    """
     senders = [(logger, send) for logger in loggers if (send := _sender(logger)) is not None]
     if not senders:
         return
     path = directory / HTML_FILE
-    replace_file(path, render_html([(directory.parent.name, json.loads(dumps(report)))]).encode())
 
     def send_all() -> None:
+        page = render_html([(directory.parent.name, json.loads(dumps(report)))])
+        guard.run(replace_file, path, page.encode())
         for logger, send in senders:
             guard.run(send, logger, path)
 
     thread = threading.Thread(target=send_all, name="feedwatch-artefact", daemon=True)
     thread.start()
-    thread.join(SEND_SECONDS)
+    thread.join(seconds)
 
 
 def _sender(logger: Any) -> Callable[[Any, Path], None] | None:

@@ -1,8 +1,12 @@
+import threading
+import time
+
 import lightning.pytorch as pl
 import pytest
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.lightning import loggers
 from feedwatch.hooks.lightning.loggers import (
     OUTBOX_ROWS,
     MetricsOutput,
@@ -109,12 +113,25 @@ class CometLogger:
 
 def test_a_tracker_that_takes_files_gets_the_report(tmp_path):
     tracker = CometLogger()
-    attach_html([CSVLogger(tmp_path), tracker], report(), tmp_path, Guard("test"))
+    attach_html([CSVLogger(tmp_path), tracker], report(), tmp_path, Guard("test"), 20.0)
     assert tracker.sent == [(str(tmp_path / "report.html"), "feedwatch/report.html")]
     assert "<html" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize("stalls", ["disk", "server"])
+def test_neither_a_disk_nor_a_server_that_stalls_holds_up_the_end(tmp_path, monkeypatch, stalls):
+    goes_on, tracker = threading.Event(), CometLogger()
+    if stalls == "disk":
+        monkeypatch.setattr(loggers, "replace_file", lambda *_: goes_on.wait(60))
+    else:
+        tracker.log_asset = lambda *_, **__: goes_on.wait(60)
+    began = time.monotonic()
+    attach_html([tracker], report(), tmp_path, Guard("test"), 0.1)
+    assert time.monotonic() - began < 20
+    goes_on.set()
+
+
 @pytest.mark.parametrize("logger", [None, object()])
 def test_without_such_a_tracker_no_file_is_written(logger, tmp_path):
-    attach_html([logger], report(), tmp_path, Guard("test"))
+    attach_html([logger], report(), tmp_path, Guard("test"), 20.0)
     assert list(tmp_path.iterdir()) == []
