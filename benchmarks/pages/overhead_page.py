@@ -18,6 +18,11 @@ loses only where both want Python's lock (in tiny steps; hardly in long ones). T
 same fit with and without a callback, in turns, in one process. A step of half a millisecond is shown because the cost
 is easiest to see there; nobody trains such a model for long."""
 
+NO_SINK = "feedwatch, its thread idle"
+SUSPECTS = """\
+One row for each suspect switched off: feedwatch's own thread throws away what it is given, or the items are not timed.
+*No callback* against itself is what such a measurement is off by when there is nothing to find."""
+
 WHERE = """## Where the cost is
 
 On the training thread feedwatch takes marks and, about once a second, hands a window over without waiting. On Keras
@@ -55,6 +60,7 @@ def _tables(parts: Mapping[str, Any]) -> list[str]:
                 f"### {name}, {step_title(size)}",
                 f"{base_line(sizes)} {said_line(sizes)}".strip(),
                 overhead_table(sizes),
+                SUSPECTS if NO_SINK in sizes["variants"] else "",
             ]
     return blocks
 
