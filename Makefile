@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo trials test static unit contract rules browser pairs bench device zoo cases clean pages traces mutations soak fuzz locked audit docs tour pictures wheel-test
+.PHONY: demo trials test static unit contract rules browser pairs bench device zoo cases clean pages traces mutations soak fuzz locked audit docs tour pictures wheel-test matrix
 
 demo: $(STAMP)
 	$(BIN)/feedwatch demo
@@ -41,8 +41,9 @@ browser:
 pairs: $(STAMP)
 	$(BIN)/python -m pytest tests/rules/test_executed_pairs.py -m bench
 
+# A part or a portion of one, some minutes long: `make bench PART="overhead-lightning --portion tiny"`.
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(PART),--only $(PART))
 
 # The device path on the emulated device: accuracy against its own log, cost of events, advice about copies followed.
 device: $(STAMP)
@@ -92,6 +93,11 @@ pictures: $(STAMP) browser
 # The wheel in empty environments, one per framework, and README's quick start in each. Takes minutes and gigabytes.
 wheel-test: $(STAMP)
 	$(BIN)/python tools/wheel_test.py
+
+# Real trainings with the oldest allowed, the newest and the versions between, each in a fresh environment. An hour.
+# One cell: `make matrix CELL="Lightning 2.1.4"`.
+matrix: $(STAMP)
+	$(BIN)/python tools/matrix.py $(if $(CELL),"$(CELL)")
 
 # The small traces in tests/data, recorded again: when a profiler's format changes.
 traces: $(STAMP)

@@ -16,6 +16,7 @@ class Errors:
     median_ms: float
     worst_ms: float
     worst_scene: str
+    worst_share: float  # of a step: of all phases that have a truth
 
 
 def error_ms(scene: Scene, method: str, phase: str) -> float | None:
@@ -31,7 +32,9 @@ def errors(scenes: Sequence[Scene], method: str, phase: str) -> Errors | None:
     if not known:
         return None
     worst_ms, worst_scene = max(known)
-    return Errors(len(known), statistics.median(ms for ms, _ in known), worst_ms, worst_scene)
+    step_ms = {scene["scene"]: sum(ms or 0.0 for ms in scene["truth"].values()) for scene in scenes}
+    worst_share = max(error / step_ms[name] for error, name in known if step_ms[name])
+    return Errors(len(known), statistics.median(ms for ms, _ in known), worst_ms, worst_scene, worst_share)
 
 
 def methods(scenes: Sequence[Scene]) -> list[str]:

@@ -6,10 +6,9 @@ from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from feedwatch import __version__
 from feedwatch.probe.cpu_budget import cpu_budget
 
-PACKAGES = ("tensorflow", "keras", "torch", "lightning", "tensorboard", "numpy")
+PACKAGES = ("tensorflow", "keras", "torch", "lightning", "transformers", "tensorboard", "numpy")
 
 
 def describe() -> dict[str, object]:
@@ -19,9 +18,7 @@ def describe() -> dict[str, object]:
         "gpu": gpus(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        # Of ourselves what runs, not what was installed: a checkout may have moved on since then.
-        "versions": {"feedwatch": __version__}
-        | {name: found for name in PACKAGES if (found := installed(name)) is not None},
+        "versions": {name: found for name in PACKAGES if (found := installed(name)) is not None},
     }
 
 

@@ -1,14 +1,13 @@
 """What a callback adds to one call of Keras' train function, on TensorFlow.
 
-The same model is fitted with and without, in pairs of fits that take turns, a few calls each. The clocks are read
-right before each call of the train function, by the model itself, so that the bare fit is timed without any callback.
+Two equal models take turns in one process (contest.py). The clocks are read right before each call of the train
+function, by the model itself, so that the bare fit is timed without any callback.
 """
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -18,9 +17,9 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 import tensorflow as tf
 
-from benchmarks.paired import Pair, compared, spread
+from benchmarks.contest import Contest
 from benchmarks.part import Effort, run_part
-from benchmarks.stopwatch import WARM_STEPS, figures, mean_figures
+from benchmarks.stopwatch import WARM_STEPS, figures
 from benchmarks.turns import Side, take_turns
 from feedwatch.keras import FeedWatch
 
@@ -28,7 +27,7 @@ from feedwatch.keras import FeedWatch
 tf.config.threading.set_intra_op_parallelism_threads(1)
 
 BARE, OURS, EMPTY = "no callback", "feedwatch", "empty callback"
-PROFILED = "TensorBoard(profile_batch=(10, 20))"
+BATCHWISE, PROFILED = 'TensorBoard(update_freq="batch")', "TensorBoard(profile_batch=(10, 20))"
 
 
 class Empty(keras.callbacks.Callback):
@@ -50,7 +49,7 @@ VARIANTS: dict[str, Callable[[str], list[Any]]] = {
     BARE: lambda _: [],
     EMPTY: lambda _: [Empty()],
     OURS: lambda directory: [ours(directory)],
-    'TensorBoard(update_freq="batch")': lambda directory: [keras.callbacks.TensorBoard(directory, update_freq="batch")],
+    BATCHWISE: lambda directory: [keras.callbacks.TensorBoard(directory, update_freq="batch")],
     PROFILED: lambda directory: [keras.callbacks.TensorBoard(directory, profile_batch=(10, 20))],
 }
 
@@ -85,97 +84,74 @@ class Size:
     calls_per_turn: int  # some tens of milliseconds
 
 
-class Bench:
-    """Two equal models. Both play both parts in every pair: that one of them lies better in memory is no cost of a
-    callback.
-    """
-
+class Player:
     def __init__(self, size: Size) -> None:
-        self._size = size
+        self._per_call = size.per_call
         shape = (size.batch, size.width)
         self._data = tf.data.Dataset.from_tensors((tf.ones(shape), tf.ones(shape))).repeat().prefetch(2)
-        self._models = self._made(), self._made()
-        self.said: list[float] = []  # µs per step, from its share of the time: the sink's thread is in it
-        self._ratio: float | None = None
+        # Two layers, however long the step: the same graph of many operations, traced twice, takes times that differ by
+        # a tenth (measured), which is more than any callback.
+        layers = [keras.layers.Dense(size.width) for _ in range(2)]
+        self._model = Timed([keras.Input((size.width,)), *layers])
+        self._model.compile("sgd", "mse", steps_per_execution=size.per_call)
 
-    def warm_up(self, name: str) -> None:
-        for model in self._models:
-            self._fit(name, model, None, WARM_STEPS)  # traces
-
-    def pair(self, name: str, number: int) -> Pair:
-        """The variant's figures and those of the bare fit."""
-        parts = (name, BARE) if number % 2 else (BARE, name)
-        swapped = [self._side_by_side(parts, models) for models in (self._models, self._models[::-1])]
-        return mean_figures([rows[name] for rows in swapped]), mean_figures([rows[BARE] for rows in swapped])
-
-    def _side_by_side(self, parts: tuple[str, str], models: Sequence[Timed]) -> dict[str, dict[str, float]]:
-        fits = [partial(self._fit, part, model) for part, model in zip(parts, models, strict=True)]
-        sides = take_turns(*fits, self._size.calls_per_turn)
-        rows = {part: figures(side.turns, side.seconds) for part, side in zip(parts, sides, strict=True)}
-        if OURS in parts and self._ratio is not None:
-            self.said.append(self._ratio * sides[parts.index(OURS)].step_us())
-        return rows
-
-    def bare_step_us(self) -> float:
-        side, _ = take_turns(partial(self._fit, BARE, self._models[0]), lambda _: None, self._size.calls)
-        return figures(side.turns, side.seconds)["median_wall_us"]
-
-    def _fit(self, name: str, model: Timed, side: Side | None, calls: int | None = None) -> None:
-        model.side = side
-        steps = (self._size.calls + WARM_STEPS if calls is None else calls) * self._size.per_call
+    def fit(self, name: str, side: Side | None, steps: int) -> Any:
+        self._model.side = side
         with tempfile.TemporaryDirectory() as directory:
             callbacks = VARIANTS[name](directory)
-            model.fit(self._data, steps_per_epoch=steps, verbose=0, callbacks=callbacks)
-        if name == OURS:
-            self._ratio = callbacks[0].report.self_cost.overhead_ratio
-
-    def _made(self) -> Timed:
-        # Two, however long the step: the same graph of many operations, traced twice, takes times that differ by a
-        # tenth (measured), which is more than any callback.
-        layers = [keras.layers.Dense(self._size.width) for _ in range(2)]
-        model = Timed([keras.Input((self._size.width,)), *layers])
-        model.compile("sgd", "mse", steps_per_execution=self._size.per_call)
-        return model
+            self._model.fit(self._data, steps_per_epoch=steps * self._per_call, verbose=0, callbacks=callbacks)
+            return callbacks[0].report if name == OURS else None
 
 
 def measure(size: Size, pairs: Mapping[str, int]) -> dict[str, Any]:
     """`pairs`: how many per variant."""
-    bench = Bench(size)
-    bench.warm_up(BARE)
-    variants = {}
-    for name, count in pairs.items():
-        bench.warm_up(name)
-        variants[name] = compared([bench.pair(name, number) for number in range(count)], BARE)
+    contest = Contest((Player(size), Player(size)), size.calls, size.calls_per_turn)
+    variants = contest.measure(pairs, dict.fromkeys(VARIANTS, BARE))
+    said = contest.says_of_itself()
     return {
         "per_call": size.per_call,
         "steps": size.calls,
         "variants": variants,
-        "says_of_itself_us": spread(bench.said).as_dict() if bench.said else None,
+        **({"says_of_itself": said} if said else {}),
     }
 
 
-def slower(size: Size, step_us: float) -> Size:
+def lasting(size: Size, step_us: float) -> Size:
     """With as many samples as make a step of about that length on this machine."""
-    probe = Bench(replace(size, calls=100))
-    probe.warm_up(BARE)
-    return replace(size, batch=max(1, round(size.batch * step_us / probe.bare_step_us())))
+    player = Player(size)
+    side, _ = take_turns(lambda side: player.fit(BARE, side, 100 + WARM_STEPS), lambda _: None, 100)
+    took_us = figures(side.turns, side.seconds)["median_wall_us"]
+    return replace(size, batch=max(1, round(size.batch * step_us / took_us)))
 
 
-def main(effort: Effort) -> dict[str, Any]:
-    few = dict.fromkeys((name for name in VARIANTS if name != BARE), effort.rounds(2))
-    five_ms = slower(Size(512, 200, 1, effort.steps(800), 10), 5500)
-    # Long enough for what happens once a second (drains and windows are in every fit), and for the early drains of a
-    # fit not to be most of it.
-    return {
-        "tiny": measure(
-            Size(16, 4, 1, effort.steps(2000), 25), few | {EMPTY: effort.rounds(4), OURS: effort.rounds(16)}
-        ),
-        "5 ms": measure(five_ms, few | {EMPTY: effort.rounds(4), OURS: effort.rounds(12)}),
-        "tiny, steps_per_execution=10": measure(
-            Size(16, 4, 10, effort.steps(800), 12), {EMPTY: effort.rounds(4), OURS: effort.rounds(24)}
-        ),
-    }
+# Long enough for what happens once a second (drains and windows are in every fit), and for the early drains of a fit
+# not to be most of it.
+TINY, LONGER, TEN = Size(16, 4, 1, 2000, 60), Size(512, 200, 1, 300, 10), Size(16, 4, 10, 700, 30)
 
+
+def shortened(size: Size, effort: Effort) -> Size:
+    return replace(size, calls=effort.steps(size.calls))
+
+
+def tiny(effort: Effort) -> dict[str, Any]:
+    return {"tiny": measure(shortened(TINY, effort), {EMPTY: effort.rounds(8), OURS: effort.rounds(20)})}
+
+
+def others(effort: Effort) -> dict[str, Any]:
+    return {"tiny": measure(shortened(TINY, effort), dict.fromkeys((BATCHWISE, PROFILED), effort.rounds(4)))}
+
+
+def longer(effort: Effort) -> dict[str, Any]:
+    size = shortened(lasting(LONGER, 6500), effort)
+    return {"5 ms": measure(size, {EMPTY: effort.rounds(8), OURS: effort.rounds(16)})}
+
+
+def ten_at_once(effort: Effort) -> dict[str, Any]:
+    size = shortened(TEN, effort)
+    return {"tiny, steps_per_execution=10": measure(size, {EMPTY: effort.rounds(6), OURS: effort.rounds(20)})}
+
+
+PORTIONS = {"tiny": tiny, "others": others, "5 ms": longer, "ten": ten_at_once}
 
 if __name__ == "__main__":
-    run_part(main)
+    run_part(PORTIONS)

@@ -1,6 +1,9 @@
-"""Large runs, simulated: ten million steps, 64 loader workers, 1,024 ranks. Real code, made-up records."""
+"""Large runs: ten million steps, 64 workers, 1,024 ranks, a thousand hooks per step (real code, made-up records);
+a tf.data graph of 200 stages and a TensorBoard with 500 runs (real ones).
+"""
 
 import multiprocessing
+import os
 import resource
 import statistics
 import tempfile
@@ -25,7 +28,7 @@ from feedwatch.hooks.torch.workers import (
     fold_workers,
 )
 from feedwatch.measure.clock import SYSTEM_CLOCK
-from feedwatch.measure.marks import COMPUTE, ENTER, H2D, INPUT, LEAVE, TRAINED, Marks
+from feedwatch.measure.marks import COMPUTE, ENTER, FIRST_NAMED, H2D, INPUT, LEAVE, TRAINED, Marks
 from feedwatch.measure.steps import StepReader
 from feedwatch.measure.window import MAX_WINDOW_STEPS, Piece, WindowCutter
 from feedwatch.model.facts import Facts, RunFacts
@@ -34,6 +37,7 @@ from feedwatch.model.steps import StepRecord
 from feedwatch.report.json import REPORT_FILE, dumps, report_file_name
 from feedwatch.report.load import load_run
 
+SUMMARY = "/data/plugin/feedwatch/summary"
 RUN = RunFacts("lightning", "2.6.6", "torch", "cpu", started_s=1.0)
 
 
@@ -157,14 +161,127 @@ def _whole_report() -> Report:
         return digest.latest
 
 
-def main(effort: Effort) -> dict[str, Any]:
-    largest = 10**6 if effort.quick else 10**7
+def stages(count: int) -> dict[str, Any]:
+    """A tf.data graph of `count` stages, looked at as in Keras' fit: when it is first read, and once per window."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow as tf
+
+    from feedwatch.hooks.tf_data.facts import TfPipeline
+
+    data = tf.data.Dataset.range(10**9)
+    for _ in range(count - 3):  # range, batch and prefetch are stages, too
+        data = data.map(lambda number: number + 1)
+    data = data.batch(8).prefetch(2)
+    notes: list[str] = []
+    pipeline, iterator = TfPipeline("tf.data", data, keras_prefetch=False, say=notes.append), iter(data)
+    pipeline.iterator(iterator)
+    took_ms = []
+    for _ in range(11):
+        for _ in range(20):
+            next(iterator)
+        began_ns = time.perf_counter_ns()
+        facts = pipeline.read()
+        took_ms.append((time.perf_counter_ns() - began_ns) / 1e6)
     return {
-        "steps": [_alone(steps, count) for count in (10**3, 10**5, largest)],
-        "marks": marks(10**5),
-        "workers": [workers(count) for count in (1, 8, 64)],
-        "ranks": [_alone(ranks, count) for count in (64, 1024)],
+        "stages": count,
+        "first_ms": round(took_ms[0], 2),
+        "ms_per_window": round(statistics.median(took_ms[1:]), 2),
+        "seen": len(facts.stages),
+        "timed": sum(stage.ms_per_batch is not None for stage in facts.stages),
+        "notes": notes,
     }
+
+
+def actions(count: int) -> dict[str, Any]:
+    """A step in which `count` callbacks' hooks are timed: taking the marks, and the engine that reads them."""
+    log, reader, before_mb = Marks(10**12), StepReader(), _rss_mb()
+    append, now_ns, took, read = log.append, SYSTEM_CLOCK.now_ns, [], []
+    named = [FIRST_NAMED + number for number in range(count)]
+    for _ in range(max(20, 20_000 // count)):
+        began_ns = now_ns()
+        for category in (INPUT, COMPUTE, *named):
+            append((now_ns(), ENTER, category))
+            append((now_ns(), LEAVE, category))
+        append((now_ns(), TRAINED, 8))
+        taken_ns = now_ns()
+        for _ in reader.read(log.take().marks):
+            pass
+        took.append((taken_ns - began_ns) / 1e3)
+        read.append((now_ns() - taken_ns) / 1e3)
+    return {
+        "actions": count,
+        "append_us_per_step": round(statistics.median(took), 1),
+        "read_us_per_step": round(statistics.median(read), 1),
+        "growth_mb": round(_rss_mb() - before_mb, 2),
+    }
+
+
+def tensorboard(count: int) -> dict[str, Any]:
+    """`count` runs in one log directory: until the tab lists all of them, and each later look at the list."""
+    from tensorboard import assets, default, program
+    from tensorboard.backend import application
+    from tensorboard.backend.event_processing import data_ingester
+    from werkzeug.test import Client
+
+    from feedwatch.report.tensorboard import own_run
+    from feedwatch.tab.loader import FeedwatchLoader
+
+    def listed(directory: str) -> Client:
+        board = program.TensorBoard(default.get_plugins())
+        board.configure(logdir=directory, reload_interval=0)
+        ingester = data_ingester.LocalDataIngester(board.flags)
+        ingester.start()
+        asset_files = assets.get_default_assets_zip_provider()
+        plugins = [FeedwatchLoader()]
+        client = Client(application.TensorBoardWSGIApp(board.flags, plugins, ingester.data_provider, asset_files, None))
+        client.get(SUMMARY)
+        return client
+
+    report = _whole_report()
+    with tempfile.TemporaryDirectory() as directory:
+        for number in range(count):
+            output = own_run(Path(directory) / f"run{number}" / "feedwatch")
+            output.report(4000, report, 1_790_000_000.0)
+            output.close()
+        listed(f"{directory}/nothing")  # TensorBoard imports what it needs, TensorFlow too where it is installed
+        before_mb, began = _rss_mb(), time.perf_counter()
+        client = listed(directory)
+        while len(client.get(SUMMARY).get_json()["runs"]) < count:
+            time.sleep(0.05)
+        listed_s = time.perf_counter() - began
+        looks_ms = []
+        for _ in range(5):
+            began = time.perf_counter()
+            size = len(client.get(SUMMARY).data)
+            looks_ms.append((time.perf_counter() - began) * 1e3)
+    return {
+        "runs": count,
+        "listed_s": round(listed_s, 2),
+        "look_ms": round(statistics.median(looks_ms), 1),
+        "answer_kb": round(size / 1e3, 1),
+        "growth_mb": round(_rss_mb() - before_mb, 1),
+    }
+
+
+def simulated(effort: Effort) -> dict[str, Any]:
+    counts = (10**3, 10**4, 10**5, 10**6) if effort.quick else (10**3, 10**4, 10**5, 10**6, 10**7)
+    return {
+        "steps": [_alone(steps, count) for count in counts],
+        "marks": marks(10**5),
+        "workers": [workers(count) for count in (1, 4, 16, 64)],
+        "actions": [_alone(actions, count) for count in (1, 10, 100, 1000)],
+        "ranks": [_alone(ranks, count) for count in (4, 16, 64, 256, 1024)],
+    }
+
+
+def real_readers(effort: Effort) -> dict[str, Any]:
+    return {
+        "stages": [_alone(stages, count) for count in (5, 20, 50, 200)],
+        "runs": [_alone(tensorboard, count) for count in (5, 50, 500)],
+    }
+
+
+PORTIONS = {"simulated": simulated, "tf.data and TensorBoard": real_readers}
 
 
 def _alone(measure: Callable[[int], dict[str, Any]], count: int) -> dict[str, Any]:
@@ -174,4 +291,4 @@ def _alone(measure: Callable[[int], dict[str, Any]], count: int) -> dict[str, An
 
 
 if __name__ == "__main__":
-    run_part(main)
+    run_part(PORTIONS)

@@ -1,9 +1,10 @@
 """A Keras training (TensorFlow) that follows a scene and times itself.
 
-The data set knows how long each batch took and when it was there, the model when its train function was called and
-when it returned; all by the same clock. Without workers a batch is made when it is asked for, so the data set's clock
-is the wait. With workers a batch may be there before the call: the wait is what was left at the call, less the time
-in which a call gets under way (`dispatch_ms`, from a run with instant data).
+tf.data stamps each batch itself, by an operation of its graph before and one after: what a call into Python costs there
+is time that the step waits for, and a clock in Python would leave it out. The model knows when its train function was
+called and when it returned; all by the same clock. Without workers a batch is made when it is asked for, so the time
+between the two stamps is the wait. With workers a batch may be there before the call: the wait is what was left at the
+call, less the time in which a call gets under way (`dispatch_ms`, from a run with instant data).
 """
 
 import os
@@ -26,7 +27,7 @@ FEATURES = 6
 
 
 def _now_ms() -> float:
-    return time.perf_counter() * 1000
+    return time.time() * 1000  # the clock of tf.timestamp
 
 
 class Items:
@@ -34,8 +35,8 @@ class Items:
 
     def __init__(self, scene: Scene, batches: int) -> None:
         self._ms = scene.input_ms
-        self.took_ms: dict[int, float] = {}
-        self.made_ms: dict[int, float] = {}
+        # Stamps travel in the targets, as float32: so soon after this moment it still tells microseconds apart.
+        self._origin_s = time.time()
         parallel = {"num_parallel_calls": scene.workers} if scene.workers else {}
         data = tf.data.Dataset.range(batches).map(self._load, **parallel)
         options = tf.data.Options()
@@ -44,14 +45,24 @@ class Items:
         self.data = data.prefetch(2) if scene.workers else data.with_options(options)
 
     def _load(self, index: Any) -> Any:
+        began_s = tf.timestamp()  # stateful operations of one function run in this order
         batch = tf.numpy_function(self._make, [index], tf.float32, stateful=True)
         batch = tf.ensure_shape(batch, (BATCH, FEATURES))
-        return batch, batch[:, :1]
+        with tf.control_dependencies([batch]):
+            ended_s = tf.timestamp()
+        stamps = tf.stack([tf.cast(index, tf.float64), began_s - self._origin_s, ended_s - self._origin_s])
+        carried = tf.tile(tf.cast(stamps, tf.float32)[tf.newaxis], [BATCH, 1])
+        return batch, tf.concat([batch[:, :1], carried], axis=1)
 
     def _make(self, index: np.ndarray) -> np.ndarray:
-        self.took_ms[int(index)] = sleep(self._ms)
-        self.made_ms[int(index)] = _now_ms()
+        sleep(self._ms)
         return np.ones((BATCH, FEATURES), np.float32)
+
+    def stamps_ms(self, carried: np.ndarray) -> list[tuple[float, float]]:
+        """When each batch was begun and when it was there."""
+        return [
+            (1000 * (self._origin_s + float(began)), 1000 * (self._origin_s + float(ended))) for began, ended in carried
+        ]
 
 
 class Timed(keras.Sequential):
@@ -59,8 +70,9 @@ class Timed(keras.Sequential):
 
     scene: Scene
 
-    def prepare(self, scene: Scene) -> None:
+    def prepare(self, scene: Scene, batches: int) -> None:
         self.scene = scene
+        self.stamps = tf.Variable(tf.zeros((batches, 2)), trainable=False)
         self.called_ms: list[float] = []
         self.began_ms: list[float] = []
         self.returned_ms: list[float] = []
@@ -73,7 +85,9 @@ class Timed(keras.Sequential):
         return self.train_function
 
     def train_step(self, data):
-        x, y = data
+        x, y = data[0], data[1][:, :1]
+        number, began_s, ended_s = tf.unstack(data[1][0, 1:])
+        self.stamps.scatter_nd_update([[tf.cast(number, tf.int32)]], [[began_s, ended_s]])
         x = tf.ensure_shape(tf.numpy_function(self._compute, [x], tf.float32, stateful=True), x.shape)
         return super().train_step((x, y))
 
@@ -110,11 +124,12 @@ def dispatch_ms() -> float:
 def train(scene: Scene, seconds: float, callbacks: list[Any], dispatched_ms: float) -> dict[str, float | None]:
     """The truth: mean milliseconds per step of each phase."""
     items, model = fit(scene, seconds, callbacks)
-    steps = range(min(len(model.returned_ms), len(items.made_ms)))
+    steps = range(len(model.returned_ms))
+    stamps = items.stamps_ms(model.stamps.numpy())
     if scene.workers:
-        waits = [max(0.0, items.made_ms[at] - model.called_ms[at] - dispatched_ms) for at in steps]
+        waits = [max(0.0, stamps[at][1] - model.called_ms[at] - dispatched_ms) for at in steps]
     else:
-        waits = [items.took_ms[at] for at in steps]
+        waits = [stamps[at][1] - stamps[at][0] for at in steps]
     computes = [model.returned_ms[at] - model.called_ms[at] - waits[at] for at in steps]
     return {"input": mean(waits), "compute": mean(computes), "copy": None}
 
@@ -124,7 +139,7 @@ def fit(scene: Scene, seconds: float, callbacks: list[Any]) -> tuple[Items, Time
     steps = scene.steps(seconds)
     items = Items(scene, steps)
     model = Timed([keras.Input((FEATURES,)), keras.layers.Dense(1)])
-    model.prepare(scene)
+    model.prepare(scene, steps)
     model.compile("sgd", "mse")
     with tempfile.TemporaryDirectory() as directory:
         fit_arguments: dict[str, Any] = {"callbacks": [*callbacks, *_extra_callbacks(scene, directory)]}

@@ -31,8 +31,9 @@ def summary_table(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
                 if found is not None:
                     where = found.worst_scene if found.worst_ms >= 0.5 else ""
                     row = [framework, method, phase, str(found.scenes), number(found.median_ms, 2)]
-                    rows.append([*row, number(found.worst_ms, 2), where])
-    head = ("", "measured by", "phase", "scenes", "median error, ms", "worst error, ms", "worst in")
+                    rows.append([*row, number(found.worst_ms, 2), f"{100 * found.worst_share:.1f} %", where])
+    errors_of = ("median error, ms", "worst error, ms", "worst, share of the step")
+    head = ("", "measured by", "phase", "scenes", *errors_of, "worst in")
     return table(head, rows)
 
 

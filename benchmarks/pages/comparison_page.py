@@ -9,13 +9,15 @@ from benchmarks.pages.features import ALSO, BETTER, FEATURES, TOOLS
 from benchmarks.pages.markdown import machine_line, older_than_the_code, page, table
 from benchmarks.pages.overhead_tables import LEGEND, base_line, overhead_table
 from benchmarks.pages.results_page import FRAMEWORKS, accuracy_groups
-from benchmarks.targets import EMPTY, NOISE_ERRORS, OURS, Estimate, added
+from benchmarks.targets import BARE, EMPTY, NOISE_ERRORS, OURS, Estimate, added
 
 HEAD = """# feedwatch and what you could use instead
 
 The table of features is read from the sources of the versions named. The figures are made by `make bench` and not
 edited by hand; all of them are in [benchmarks/RESULTS.md](https://github.com/feedwatch/feedwatch/blob/main/benchmarks/RESULTS.md)."""
 
+ZOO = "https://github.com/feedwatch/feedwatch/blob/main/benchmarks/zoo/RESULTS.md"
+ADVISERS = ("Lightning", "TraceML", "feedwatch")
 CLOCK = "median_wall_us"  # the usual step: few pairs are enough to tell tools apart
 
 
@@ -28,6 +30,7 @@ def comparison_page(results: Mapping[str, Any]) -> str:
         "## Where another tool is the better choice\n\n" + BETTER,
         _cheaper(parts),
         _overhead(parts),
+        _advice(parts),
         _accuracy(parts),
         _xprof(parts),
         "## Also looked at\n\n" + ALSO,
@@ -42,7 +45,7 @@ def cheaper_tools(parts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     for where, sizes in _workloads(parts):
         ours = added(sizes, OURS, CLOCK)
         for name in sizes["variants"]:
-            if name in (OURS, EMPTY):
+            if name in (EMPTY, BARE) or name.startswith(OURS):
                 continue
             theirs = added(sizes, name, CLOCK)
             if _told_apart(ours, theirs):
@@ -89,11 +92,37 @@ def _overhead(parts: Mapping[str, Any]) -> str:
     traceml = parts.get("traceml", {}).get("figures", {})
     if "unavailable" in traceml:
         blocks.append(f"TraceML was not measured: {traceml['unavailable']}.")
-    elif traceml:
+    elif "tiny" in traceml.get("overhead", {}):
         sizes = traceml["overhead"]["tiny"]
         intro = "Each variant a process, all started by TraceML's launcher in TraceML's environment."
         blocks += ["### Lightning with TraceML, a tiny step", f"{base_line(sizes)} {intro}", overhead_table(sizes)]
     return "\n\n".join(blocks)
+
+
+def _advice(parts: Mapping[str, Any]) -> str:
+    figures = parts.get("rivals", {}).get("figures")
+    if figures is None:
+        return ""
+    if "unavailable" in figures:
+        return f"## Measured: advice, and what following it gains\n\nNot measured: {figures['unavailable']}."
+    rows = [
+        [row["script"].removeprefix("lightning-"), f"{row['step_ms']:.1f}", *(_told(row, tool) for tool in ADVISERS)]
+        for row in figures["scripts"].values()
+    ]
+    intro = (
+        f"Scripts of the [zoo]({ZOO}), each with one known cause, under each tool. In brackets the speed by its "
+        "own clock after the advice was followed, as a factor of the speed before (medians, in turns): for Lightning's "
+        f"hint and for TraceML {figures['version']} with more workers (the number in the hint; TraceML names none: one "
+        "more per CPU), for feedwatch with its fix. Lightning: SimpleProfiler's table and Lightning's hints."
+    )
+    return "\n\n".join(
+        ["## Measured: advice, and what following it gains", intro, table(("script", "step, ms", *ADVISERS), rows)]
+    )
+
+
+def _told(row: Mapping[str, Any], tool: str) -> str:
+    gain = row["gains"].get(tool)
+    return row["says"][tool] + ("" if gain is None else f" (**{gain:.2f}×**)")
 
 
 def _accuracy(parts: Mapping[str, Any]) -> str:

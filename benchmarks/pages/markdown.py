@@ -29,20 +29,43 @@ def machine_line(results: Mapping[str, Any]) -> str:
     parts = results["parts"].values()
     dates = sorted({part["date"] for part in parts})
     loads = sorted(part["load_average_before"] for part in parts)
+    ours = " and ".join(sorted({part["feedwatch"] for part in parts}))
     versions = ", ".join(f"{name} {version}" for name, version in seen["versions"].items())
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     return (
         f"Measured {when} on {seen['cpu']}, {seen['cpus']:g} CPUs, GPU: {seen['gpu']}; {seen['system']}, "
-        f"Python {seen['python']}, {versions}. Load average before the parts: {loads[0]:.1f} to {loads[-1]:.1f}."
+        f"Python {seen['python']}, feedwatch {ours}, {versions}. "
+        f"Load average before the parts: {loads[0]:.1f} to {loads[-1]:.1f}."
     )
 
 
-def older_than_the_code(results: Mapping[str, Any]) -> str:
-    """Empty when the figures were made with the code that stands beside them."""
-    made_with = results["machine"]["versions"]["feedwatch"]
-    if made_with == __version__:
+TITLES = {
+    "overhead_keras": "overhead on Keras",
+    "overhead_lightning": "overhead on Lightning",
+    "overhead_huggingface": "overhead on Hugging Face",
+    "overhead_loop": "overhead in a plain loop",
+    "accuracy_doors": "accuracy of the other doors",
+    "accuracy_keras": "accuracy on Keras",
+    "accuracy_lightning": "accuracy on Lightning",
+    "scale": "scale",
+    "first_advice": "time to the first advice",
+    "traceml": "TraceML",
+    "xprof": "xprof",
+    "rivals": "advice of other tools",
+}
+
+
+def older_than_the_code(results: Mapping[str, Any], *keys: str) -> str:
+    """Of the parts that a page shows (all, where none is named). Empty: made with the code that stands beside them."""
+    old = {
+        key: part["feedwatch"]
+        for key, part in results["parts"].items()
+        if part["feedwatch"] != __version__ and (not keys or key in keys)
+    }
+    if not old:
         return ""
+    named = ", ".join(f"{TITLES[key]} ({version})" for key, version in old.items())
     return (
-        f"> **Older than the code.** These figures were made with feedwatch {made_with}; this is {__version__}, and "
-        "what it costs has not been measured again. `make bench` on a quiet machine does."
+        f"> **Older than the code.** This is feedwatch {__version__}; measured with an older one and not again: "
+        f"{named}. `make bench` on a quiet machine does."
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.pages.markdown import machine_line, older_than_the_code, page, table
-from benchmarks.pages.overhead_tables import LEGEND, base_line, overhead_table, said_line
+from benchmarks.pages.overhead_tables import LEGEND, base_line, overhead_table, said_line, step_title
 from benchmarks.pages.results_page import FRAMEWORKS, NOISE, bold
 from benchmarks.targets import targets
 
@@ -17,6 +17,11 @@ Every report holds feedwatch's own cost in *this* run on *your* machine: `self.u
 loses only where both want Python's lock (in tiny steps; hardly in long ones). The figures below come from outside: the
 same fit with and without a callback, in turns, in one process. A step of half a millisecond is shown because the cost
 is easiest to see there; nobody trains such a model for long."""
+
+NO_SINK = "feedwatch, its thread idle"
+SUSPECTS = """\
+One row for each suspect switched off: feedwatch's own thread throws away what it is given, or the items are not timed.
+*No callback* against itself is what such a measurement is off by when there is nothing to find."""
 
 WHERE = """## Where the cost is
 
@@ -32,7 +37,7 @@ Profiler windows are off on machines without a GPU and are not in these figures.
 def overhead_page(results: Mapping[str, Any]) -> str:
     return page(
         HEAD,
-        older_than_the_code(results),
+        older_than_the_code(results, *(f"overhead_{key}" for key in FRAMEWORKS), "scale"),
         _promises(results),
         "## Measured\n\n" + LEGEND,
         *_tables(results["parts"]),
@@ -51,8 +56,12 @@ def _tables(parts: Mapping[str, Any]) -> list[str]:
     blocks = []
     for key, name in FRAMEWORKS.items():
         for size, sizes in parts.get(f"overhead_{key}", {}).get("figures", {}).items():
-            step = f"a tiny step{size.removeprefix('tiny')}" if size.startswith("tiny") else "a step of about 5 ms"
-            blocks += [f"### {name}, {step}", f"{base_line(sizes)} {said_line(sizes)}".strip(), overhead_table(sizes)]
+            blocks += [
+                f"### {name}, {step_title(size)}",
+                f"{base_line(sizes)} {said_line(sizes)}".strip(),
+                overhead_table(sizes),
+                SUSPECTS if NO_SINK in sizes["variants"] else "",
+            ]
     return blocks
 
 
@@ -67,4 +76,18 @@ def _large(parts: Mapping[str, Any]) -> str:
         f"{steps['report_kb']:.0f} kB. The table of {workers['workers']} DataLoader workers takes "
         f"{workers['fold_us_per_window'] / 1000:.1f} ms per window, on feedwatch's own thread. The reports of "
         f"{ranks['ranks']:,} ranks are read and merged in {ranks['seconds']:.1f} s. (Simulated records and files.)"
+        f"{_real_readers(figures)}\n\n![Growth of cost and memory](charts/scale.svg)"
+    )
+
+
+def _real_readers(figures: Mapping[str, Any]) -> str:
+    if "stages" not in figures or "runs" not in figures:
+        return ""
+    stages, runs, actions = (figures[name][-1] for name in ("stages", "runs", "actions"))
+    return (
+        f" A step in which {actions['actions']:,} hooks of callbacks are timed costs "
+        f"{actions['append_us_per_step'] / 1000:.1f} ms of marks on the training thread. A tf.data graph of "
+        f"{stages['stages']} stages is first read in {stages['first_ms']:.0f} ms and then in "
+        f"{stages['ms_per_window']:.0f} ms per window, on a thread of its own. TensorBoard lists {runs['runs']} runs "
+        f"after {runs['listed_s']:.1f} s and answers a look at the list in {runs['look_ms']:.0f} ms."
     )

@@ -27,13 +27,26 @@ def overhead_table(sizes: Mapping[str, Any]) -> str:
 
 def base_line(sizes: Mapping[str, Any]) -> str:
     base = sizes["variants"]["feedwatch"]["base"]
-    unit, count = ("call", f" of {sizes['per_call']} batches") if sizes["per_call"] > 1 else ("step", "")
-    return f"Without any callback a {unit}{count} takes {base['wall_us']:,.0f} µs; fits of {sizes['steps']} {unit}s."
+    per_call = sizes.get("per_call", 1)
+    unit, count = ("call", f" of {per_call} batches") if per_call > 1 else ("step", "")
+    fits = f"; fits of {sizes['steps']} {unit}s" if "steps" in sizes else ""
+    return f"Without feedwatch a {unit}{count} takes {base['wall_us']:,.0f} µs{fits}."
+
+
+def step_title(size: str) -> str:
+    if size.startswith("tiny"):
+        return f"a tiny step{size.removeprefix('tiny')}"
+    return f"a {size}" if size.endswith("step") else f"a step of about {size}"
 
 
 def said_line(sizes: Mapping[str, Any]) -> str:
-    said = sizes["says_of_itself_us"]
-    return "" if said is None else f"feedwatch's own report says {said['median']:.1f} µs per step of itself."
+    said = sizes.get("says_of_itself")
+    if not said:
+        return ""
+    return (
+        f"Of itself feedwatch says {said['thread_us']['median']:.1f} µs per step on the training thread, at most "
+        f"{said['at_most_us']['median']:.1f} µs with its own thread, and {said['once_ms']['median']:.1f} ms once."
+    )
 
 
 def _row(sizes: Mapping[str, Any], name: str) -> list[str]:

@@ -11,14 +11,20 @@ from benchmarks.targets import targets
 HEAD = """# Benchmark results
 
 Made by `make bench` from `benchmarks/results.json`; not edited by hand. Overhead is measured in pairs: a fit with and a
-fit without, side by side in one process, in turns who is first. The usual step is a fit's median; its mean holds what
-happens now and then as well."""
+fit without take turns in one process, some 50 ms each, and both models play both parts. The usual step is a fit's
+median; its mean holds what happens now and then as well."""
 
 NOISE = """\
 ± is one standard error of the median; *undecided* means that the distance to the goal is smaller than two of them.
-Lightning is judged by the CPU time of the training thread, Keras by the wall clock."""
+Lightning and Hugging Face are judged by the CPU time of the training thread, Keras by the wall clock."""
 
-FRAMEWORKS = {"keras": "Keras on TensorFlow", "lightning": "Lightning"}
+FRAMEWORKS = {
+    "keras": "Keras on TensorFlow",
+    "lightning": "Lightning",
+    "huggingface": "Hugging Face",
+    "loop": "A plain PyTorch loop",
+}
+ACCURACY = {**FRAMEWORKS, "doors": "The other doors"}
 
 
 def results_page(results: Mapping[str, Any]) -> str:
@@ -66,10 +72,10 @@ def _traceml(parts: Mapping[str, Any]) -> str:
         return f"{title}\n\nNot measured: {figures['unavailable']}."
     intro = (
         f"TraceML {figures['version']} in an environment of its own. It joins a run that its launcher starts, so each "
-        "variant is a process here, all started by that launcher; processes take turns."
+        "variant is a process here, all started by that launcher; two processes take turns of some 50 ms."
     )
     blocks = [title, intro]
-    for size, sizes in figures["overhead"].items():
+    for size, sizes in figures.get("overhead", {}).items():
         blocks += [f"### Step: {size}", base_line(sizes), overhead_table(sizes)]
     return "\n\n".join(blocks)
 
@@ -88,9 +94,7 @@ def _accuracy(parts: Mapping[str, Any]) -> str:
 
 
 def accuracy_groups(parts: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    groups = {
-        name: parts.get(f"accuracy_{key}", {}).get("figures", {}).get("scenes") for key, name in FRAMEWORKS.items()
-    }
+    groups = {name: parts.get(f"accuracy_{key}", {}).get("figures", {}).get("scenes") for key, name in ACCURACY.items()}
     groups["Lightning, TraceML's runs"] = parts.get("traceml", {}).get("figures", {}).get("scenes")
     return {name: scenes for name, scenes in groups.items() if scenes}
 
@@ -129,23 +133,50 @@ def _scale(parts: Mapping[str, Any]) -> str:
             f" The seven marks of a step take {append_ns / 1000:.1f} µs to append in a loop, on the training thread, "
             f"and {read_ns / 1000:.1f} µs to read."
         )
-    return "\n\n".join(
-        [
-            "## Scale",
-            intro,
-            table(("steps", "memory growth, MB", "report.json, kB", "digest, µs per step"), steps),
-            table(("loader workers", "table read and folded, µs per window", "per 5 ms step, µs"), workers),
-            table(("ranks merged", "files, MB", "seconds", "peak memory growth, MB"), ranks),
-        ]
-    )
+    tables = [
+        (("steps", "memory growth, MB", "report.json, kB", "digest, µs per step"), steps),
+        (("loader workers", "table read and folded, µs per window", "per 5 ms step, µs"), workers),
+        (("ranks merged", "files, MB", "seconds", "peak memory growth, MB"), ranks),
+        *_newer_scales(figures),
+    ]
+    return "\n\n".join(["## Scale", intro, *(table(head, rows) for head, rows in tables)])
+
+
+def _newer_scales(figures: Mapping[str, Any]) -> list[tuple[tuple[str, ...], list[list[str]]]]:
+    wanted = {
+        "actions": {
+            "hooks timed in a step": "actions",
+            "marks taken, µs": "append_us_per_step",
+            "marks read, µs": "read_us_per_step",
+            "memory growth, MB": "growth_mb",
+        },
+        "stages": {
+            "stages of a tf.data graph": "stages",
+            "first look, ms": "first_ms",
+            "each window, ms": "ms_per_window",
+            "stages seen": "seen",
+        },
+        "runs": {
+            "runs in TensorBoard": "runs",
+            "until all are listed, s": "listed_s",
+            "one look at the list, ms": "look_ms",
+            "answer, kB": "answer_kb",
+            "memory growth, MB": "growth_mb",
+        },
+    }
+    return [
+        (tuple(columns), [[f"{row[name]:,}" for name in columns.values()] for row in figures[key]])
+        for key, columns in wanted.items()
+        if key in figures
+    ]
 
 
 def _first_advice(parts: Mapping[str, Any]) -> str:
     if "first_advice" not in parts:
         return ""
     rows = []
-    for key, name in FRAMEWORKS.items():
-        seen = parts["first_advice"]["figures"].get(key)
+    for key, seen in parts["first_advice"]["figures"].items():
+        name = FRAMEWORKS[key]
         if seen is None:
             rows.append([name, "no advice came", "", "", ""])
             continue

@@ -1,64 +1,77 @@
 """TraceML next to feedwatch: the same Lightning model, both in TraceML's own environment and under its own launcher.
 
-TraceML joins a run when it is started by `traceml run`, so a variant is a process here, and processes take turns.
+TraceML joins a run when it is started by `traceml run`, so a variant is a process here; two processes take turns, a few
+steps each.
 """
 
 import json
+import os
 import tempfile
-from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
-from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paired import Pair, compared, take_pair
+from benchmarks.paired import Pair, Row, compared
 from benchmarks.part import Effort, run_part
 from benchmarks.peers.environments import Environment, Unavailable, prepared, same
 from benchmarks.scenes import Scene, extras
+from benchmarks.turns import PipeBaton
 
 SCRIPT = Path(__file__).with_name("traceml_inside.py")
 BARE, OURS, THEIRS = "no callback", "feedwatch", "TraceML"
+Start = tuple[str, bool]  # what the script does, and whether TraceML watches it
 SCENES = [Scene(2.0, 5.0), Scene(10.0, 5.0), Scene(30.0, 5.0), Scene(10.0, 20.0), Scene(30.0, 5.0, 2)]
 
 
 class Launcher:
     def __init__(self, environment: Environment, directory: Path) -> None:
         self._environment, self._directory = environment, directory
-        self._runs = 0
+        self._runs = count()
 
-    def run(self, *arguments: str, watched: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    def run(self, *arguments: str, watched: bool) -> tuple[Any, dict[str, Any] | None]:
         """The script's answer, and TraceML's summary where it watched."""
-        self._runs += 1
-        name, answer = f"run{self._runs}", self._directory / f"{self._runs}.json"
+        number = next(self._runs)
+        name, answer = f"run{number}", self._directory / f"{number}.json"
         switches = [] if watched else ["--disable-traceml"]
         command = [self._environment.script("traceml"), "run", *switches, "--run-name", name]
         # A directory per run: two runs may not share a log directory.
-        self._environment.run([*command, SCRIPT, "--args", answer, *arguments], 180, cwd=self._directory)
+        self._environment.run([*command, SCRIPT, "--args", answer, *arguments], 300, cwd=self._directory)
         summary = self._directory / "logs" / name / "final_summary.json"
         return json.loads(answer.read_text()), json.loads(summary.read_text()) if watched else None
 
+    def two_in_turns(self, first: Start, second: Start, *arguments: str) -> tuple[list[Row], list[Row]]:
+        """Two processes at once; one of them waits while the other one trains."""
+        pipes = [self._directory / f"pipe{next(self._runs)}" for _ in range(2)]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        first_pipe = os.open(pipes[0], os.O_RDWR)
+        with ThreadPoolExecutor(2) as threads:
+            running = [
+                threads.submit(self.run, what, *arguments, "--pipes", *map(str, ends), watched=watched)
+                for (what, watched), ends in ((first, pipes), (second, pipes[::-1]))
+            ]
+            os.write(first_pipe, PipeBaton.TURN)
+        os.close(first_pipe)
+        rows = [each.result()[0] for each in running]
+        return rows[0], rows[1]
 
-def overhead(launcher: Launcher, rounds: int, steps: int) -> dict[str, Any]:
-    arguments = {OURS: ("ours", False), THEIRS: ("bare", True)}
-    rows: dict[str, dict[str, list[Pair]]] = defaultdict(lambda: defaultdict(list))
 
-    def once(what: str, watched: bool) -> dict[str, Any]:
-        return launcher.run(what, "--steps", str(steps), watched=watched)[0]
-
-    for turn in range(rounds):
-        for name, (what, watched) in arguments.items():
-            ours, base = take_pair(partial(once, what, watched), partial(once, "bare", watched=False), turn)
-            for size in ours:
-                rows[size][name].append((ours[size], base[size]))
-    return {
-        size: {
-            "per_call": 1,
-            "steps": steps,
-            "variants": {name: compared(pairs, BARE) for name, pairs in taken.items()},
-            "says_of_itself_us": None,
-        }
-        for size, taken in rows.items()
-    }
+def overhead(launcher: Launcher, size: str, processes: int, steps: int, fits: int) -> dict[str, Any]:
+    starts, base = {OURS: ("ours", False), THEIRS: ("bare", True)}, ("bare", False)
+    words = ("--size", size, "--steps", str(steps), "--fits", str(fits))
+    taken: dict[str, list[Pair]] = {name: [] for name in starts}
+    for number in range(processes):
+        for name, start in starts.items():
+            if number % 2:
+                plain, watched = launcher.two_in_turns(base, start, *words)
+            else:
+                watched, plain = launcher.two_in_turns(start, base, *words)
+            taken[name] += zip(watched, plain, strict=True)
+    variants = {name: compared(pairs, BARE) for name, pairs in taken.items()}
+    return {size: {"per_call": 1, "steps": steps, "variants": variants}}
 
 
 def observe(launcher: Launcher, scene: Scene, seconds: float) -> dict[str, Any]:
@@ -71,22 +84,35 @@ def observe(launcher: Launcher, scene: Scene, seconds: float) -> dict[str, Any]:
     return {"scene": scene.name, "truth": truth, "said": {THEIRS: rounded}}
 
 
-def main(effort: Effort) -> dict[str, Any]:
+def in_its_environment(measure: Callable[[Launcher], dict[str, Any]]) -> dict[str, Any]:
     try:
         environment = prepared(
             "traceml", [same("torch")], [same("lightning")], ["traceml-ai", same("tensorboard"), same("psutil")]
         )
         with tempfile.TemporaryDirectory() as directory:
-            launcher = Launcher(environment, Path(directory))
-            scenes = [*SCENES[:1], *extras("slow copy")[:1]] if effort.quick else [*SCENES, *extras("slow copy")]
-            return {
-                "version": environment.version("traceml-ai"),
-                "overhead": overhead(launcher, effort.rounds(4), effort.steps(150)),
-                "scenes": [observe(launcher, scene, 0.5 if effort.quick else 2.0) for scene in scenes],
-            }
+            figures = measure(Launcher(environment, Path(directory)))
+            return {"version": environment.version("traceml-ai"), **figures}
     except Unavailable as reason:
         return {"unavailable": str(reason)}
 
 
+def tiny(effort: Effort) -> dict[str, Any]:
+    rounds, steps = effort.rounds(4), effort.steps(1200)
+    return in_its_environment(lambda launcher: {"overhead": overhead(launcher, "tiny", rounds, steps, 4)})
+
+
+def longer(effort: Effort) -> dict[str, Any]:
+    rounds, steps = effort.rounds(4), effort.steps(240)
+    return in_its_environment(lambda launcher: {"overhead": overhead(launcher, "5 ms", rounds, steps, 3)})
+
+
+def scenes(effort: Effort) -> dict[str, Any]:
+    wanted = [*SCENES[:1], *extras("slow copy")[:1]] if effort.quick else [*SCENES, *extras("slow copy")]
+    seconds = 0.5 if effort.quick else 2.0
+    return in_its_environment(lambda launcher: {"scenes": [observe(launcher, scene, seconds) for scene in wanted]})
+
+
+PORTIONS = {"tiny": tiny, "5 ms": longer, "scenes": scenes}
+
 if __name__ == "__main__":
-    run_part(main)
+    run_part(PORTIONS)

@@ -1,6 +1,7 @@
 """What is shipped and what it is tested with: the same build gives the same bytes, and no version is left to chance."""
 
 import hashlib
+import json
 import os
 import re
 import runpy
@@ -143,6 +144,33 @@ def test_what_pip_prints_is_shown_when_it_fails(command, code, shown):
     words = [sys.executable, str(ROOT / "tools" / "quiet.py"), "sh", "-c", f"echo a; echo b >&2; {command}"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", shown)
+
+
+# -- the matrix ----------------------------------------------------------------------------------
+
+matrix = runpy.run_path(str(ROOT / "tools" / "matrix.py"))
+RAN = json.loads((ROOT / "tools" / "matrix.json").read_text())
+
+
+def test_the_table_of_versions_is_what_was_run():
+    assert (ROOT / "docs" / "matrix.md").read_text() == matrix["page"](RAN)
+
+
+@pytest.mark.parametrize("package", ["keras", "tensorflow", "lightning", "transformers", "tensorboard"])
+def test_the_oldest_version_that_is_allowed_has_a_cell(package):
+    (oldest,) = set(re.findall(rf'"{package}>=([\d.]+)"', (ROOT / "pyproject.toml").read_text()))
+    pins = [pin for cell in matrix["CELLS"] for pin in cell.installs if pin.startswith(f"{package}==")]
+    assert any(pin.startswith(f"{package}=={oldest}") for pin in pins)
+
+
+def test_an_outcome_counts_what_failed_and_what_did_not_run(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\ndef test_fine(): pass\ndef test_bad(): assert 0\n@pytest.mark.skip\ndef test_left_out(): pass\n"
+    )
+    told = [
+        matrix["outcome"](sys.executable, (str(tmp_path), "-k", which), str(tmp_path)) for which in ("fine", "left", "")
+    ]
+    assert told == ["1 passed", "nothing ran", "**1 of 2 failed**: test_bad"]
 
 
 # -- versions ------------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """Two fits take turns: never both at once, each to its own end."""
 
+import os
+import threading
 import time
 
 import pytest
 
-from benchmarks.turns import take_turns
+from benchmarks.turns import PipeBaton, Side, take_turns
 
 pytestmark = pytest.mark.alone
 
@@ -54,3 +56,26 @@ def test_an_error_of_one_fit_ends_nothing_silently():
     with pytest.raises(ZeroDivisionError, match="planted"):
         take_turns(failing, fit_of(5, "b", seen), 2)
     assert seen == ["b"] * 5
+
+
+def test_two_processes_alternate_over_pipes_in_one_fit_after_the_other(tmp_path):
+    pipes = [tmp_path / name for name in "ab"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    seen = []
+
+    def both_fits(who, ends):
+        baton = PipeBaton(*ends)
+        for _ in range(2):
+            baton.begin_again()
+            Side(2, baton).run(fit_of(4, who, seen))
+
+    # Threads here: a pipe does not know who holds its ends.
+    players = [threading.Thread(target=both_fits, args=row) for row in (("a", pipes), ("b", pipes[::-1]))]
+    first = os.open(pipes[0], os.O_RDWR)
+    for player in players:
+        player.start()
+    os.write(first, PipeBaton.TURN)
+    for player in players:
+        player.join(10)
+    assert "".join(seen) == "aabbaabb" * 2

@@ -115,7 +115,7 @@ def test_where_marks_cannot_be_handed_over_none_are_kept(watch, monkeypatch):
         monkeypatch.setattr(watch._run, "hand_over", broken)
         watch._run.marks.most = 1
         assert list(watch(range(100))) == list(range(100))
-    assert len(watch._run.marks.rows) < 20
+    assert len(watch._run.marks.rows) < 40  # of 300
 
 
 @pytest.mark.lenient

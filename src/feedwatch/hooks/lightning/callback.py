@@ -16,7 +16,7 @@ from feedwatch.hooks.destination import Destination, checked_log_dir, own_destin
 from feedwatch.hooks.lightning.facts import FLAVOURS, name_of_sync, other_profiler, read_run_facts
 from feedwatch.hooks.lightning.loggers import attach_html, choose_destination, outboxes_of, time_loggers
 from feedwatch.hooks.lightning.loops import Loops
-from feedwatch.hooks.lightning.tap import FETCH, PREPARE, STEP, Names, Tap
+from feedwatch.hooks.lightning.tap import CALLBACK, FETCH, NOTHING, PREPARE, STEP, Names, Tap
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.batch import overridden, samples_in
 from feedwatch.hooks.torch.device import DeviceClock, device_clock, memory_of
@@ -38,6 +38,9 @@ WATCHED: Final = "_feedwatch"
 # One step in so many is looked at more closely: the loader's queue, CPU time of the fetch, our own hook. A prime, so
 # that the sampled steps do not meet the same worker again and again.
 SAMPLE_EVERY: Final = 7
+# Hooks that Lightning calls of every callback in a step: batch start and end, zero_grad, before and after the backward
+# pass, before the optimizer.
+HOOKS_PER_STEP: Final = 6
 # After so many trained batches an action that was never named is missing, not late.
 ENOUGH_STEPS: Final = 3
 
@@ -86,6 +89,7 @@ class WatchedFit:
         self._append, self._now_ns, self._marks = run.append, run.now_ns, run.marks
         self._step = 0  # batches trained so far, resumed ones included
         self._next_sample, self._next_look = 1, 0
+        self._called_ns = HOOKS_PER_STEP * (run.guard.run(being_called_ns, callback, run.now_ns) or 0.0)
 
     def install(self) -> None:
         """Sets everything, or raises: then the caller takes back what was set."""
@@ -163,7 +167,7 @@ class WatchedFit:
     def _between_steps(self) -> None:
         for outbox in self._outboxes:
             self._logger_guard.run(outbox.drain)
-        self.run.cost.ns_per_step = self.tap.own_hook_ns or 0.0
+        self.run.cost.ns_per_step = self._called_ns + (self.tap.own_hook_ns or 0.0)
         if self.meter is not None:
             self.run.cost.add(self.meter.take_cost_ns())
 
@@ -189,6 +193,18 @@ class WatchedFit:
         """A Lightning that no longer has what we listen for: that source is off, and said by name."""
         version = self.run.session.facts.run.version
         self.run.session.warn(f"Lightning {version} has no {name}: what it would tell is not measured")
+
+
+def being_called_ns(callback: Any, now_ns: Callable[[], int], calls: int = 50) -> float:
+    """What Lightning takes to call a hook of ours that does nothing, as it does it: by name, through the profiler."""
+    hook = "on_before_zero_grad"
+    contexts = {f"{CALLBACK}{callback.state_key}.{hook}": NOTHING}
+    began_ns = now_ns()
+    for _ in range(calls):
+        called = getattr(callback, hook)
+        with contexts[f"{CALLBACK}{callback.state_key}.{hook}"]:
+            called(None, None, None)
+    return (now_ns() - began_ns) / calls
 
 
 def _trial_destination(wish: TrialWish, log_dir: Path | None) -> Destination:

@@ -1,6 +1,7 @@
 import copy
 import gc
 import pickle
+import time
 import weakref
 
 import lightning.pytorch
@@ -10,9 +11,10 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from feedwatch.errors import SettingError
-from feedwatch.hooks.lightning.callback import callback_bases, status_of
+from feedwatch.hooks.lightning.callback import being_called_ns, callback_bases, status_of
 from feedwatch.lightning import FeedWatch
 from feedwatch.model.report import Status
+from tests.fakes.clock import FakeClock
 
 
 def test_it_is_a_callback_of_every_package_that_is_imported():
@@ -30,6 +32,18 @@ def test_it_is_a_callback_of_every_package_that_is_imported():
 )
 def test_ctrl_c_and_sigterm_interrupt_and_everything_else_fails(error, status):
     assert status_of(error) is status
+
+
+def test_what_being_called_costs_is_a_cost_of_ours():
+    clock = FakeClock()
+
+    class Slowly(lightning.pytorch.Callback):
+        def on_before_zero_grad(self, *_):
+            clock.advance_ms(0.002)
+
+    assert being_called_ns(Slowly(), clock.now_ns) == 2000
+    # A real clock, and the callback that is really called: some microseconds, not some milliseconds.
+    assert 0 < being_called_ns(FeedWatch(console=False), time.perf_counter_ns) < 1_000_000
 
 
 def test_nothing_is_alive_or_known_before_a_fit(tmp_path):
