@@ -18,6 +18,8 @@ from feedwatch.model.verdict import Bound, Gain
 IDLE_IN_NVML: Final = 0.3
 # Two runs of one script on a device that is busy differ by so much (measured on the emulated device).
 NOISE: Final = 0.02
+# Of the time in which a batch was made, at best.
+SOONER: Final = 0.75
 # A change that gains less than this even at best does not help.
 NO_HELP: Final = 1.02
 
@@ -79,7 +81,12 @@ def shorter_step(case: Case, account: Account, most_ms: float, least_ms: float, 
     supply_ms = 0.0
     if supplied is not None and supplied.usable and supplied.plan.ahead and supplied.plan.loading:
         supply_ms = replace(supplied.plan, step_ms=0.0, step_cpu_ms=0.0, relief_ms=0.0).batch_ms(evenness=EVEN)
-    best_ms, worst_ms = (max(now_ms - saved_ms, min(supply_ms, now_ms)) for saved_ms in (most_ms, least_ms))
+    # Where training never waits for them, nobody has seen how often batches could come: perhaps sooner.
+    waits = (account.stall_ratio or 0.0) >= THRESHOLDS.worth_saying_share
+    best_ms, worst_ms = (
+        max(now_ms - saved_ms, min(sooner * supply_ms, now_ms))
+        for saved_ms, sooner in ((most_ms, 1.0 if waits else SOONER), (least_ms, 1.0))
+    )
     found = gain(now_ms, best_ms, worst_ms, because)
     if found.high < NO_HELP:
         return None

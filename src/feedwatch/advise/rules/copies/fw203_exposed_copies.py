@@ -20,8 +20,10 @@ from feedwatch.words import ms, percent
 MOST_BYTES: Final = 0.5
 # When this share of the copy time is hidden, the copies already run beside kernels.
 HIDDEN_ENOUGH: Final = 0.5
-# Copies and kernels share the device's memory and slow each other down. At worst half of the copy time is won back.
-LEAST_REMOVED: Final = 0.5
+# Copies and kernels share the device's memory and slow each other down a little.
+LEAST_REMOVED: Final = 0.8
+# Where the loader's queue is empty at more than a few steps, it may not fill any faster than it does now.
+MOSTLY_READY: Final = 0.9
 
 TORCH: Final = """from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -88,7 +90,7 @@ def RULE(case: Case) -> Found | None:
         return None
     # Only as much as the step computes can be hidden.
     most_ms = min(look.exposed_ms, look.account.ms(COMPUTE) or look.exposed_ms)
-    least_ms = LEAST_REMOVED * most_ms
+    least_ms = LEAST_REMOVED * most_ms if _keeps_up(case) else 0.0
     because = f"copied one batch ahead, {ms(least_ms)} to {ms(most_ms)} per batch run beside kernels"
     gain = shorter_step(case, look.account, most_ms, least_ms, because)
     if gain is None or backend not in ("torch", "tensorflow"):
@@ -110,6 +112,11 @@ def RULE(case: Case) -> Found | None:
         gain=gain,
         alters=() if backend == "tensorflow" else (Alters.CODE,),
     )
+
+
+def _keeps_up(case: Case) -> bool:
+    loader = case.facts.pipeline.loader
+    return loader is None or not loader.num_workers or loader.ready_share is None or loader.ready_share >= MOSTLY_READY
 
 
 def _hidden(case: Case, look: CopyLook) -> float | None:
