@@ -30,6 +30,8 @@ READ_PER_STEP: Final = 4
 TIMED_STEPS: Final = 7
 # The first steps make the events that all later ones record again.
 FIRST_TIMED_STEP: Final = 3
+# What begins so soon after the end of something else begins with it: one event is enough for both.
+SAME_MOMENT_NS: Final = 50_000
 _OPENING: Final = (INPUT, COMPUTE)  # the engine opens a step with these, see measure/steps.py
 
 
@@ -72,6 +74,7 @@ class DeviceMeter:
         self._open = self._trained = self._closing = False
         self._whole = self._closing_whole = True
         self._first_ns = self._closing_ns = 0
+        self._ended = False  # the last mark ended something, and nothing has begun since
         self._marks: list[DeviceMark] = []
         self._steps = self._told_steps = 0
         self._timed = False  # this step is
@@ -101,19 +104,26 @@ class DeviceMeter:
             self._begin(ns)
         if self._open:
             self._stack.append(category)
-            self._mark(category, ns)
+            if self._ended and not self._closing and self._marks and ns - self._marks[-1][2] < SAME_MOMENT_NS:
+                event, _, at_ns = self._marks[-1]
+                self._marks[-1] = event, category, at_ns
+            else:
+                self._mark(category, ns)
+        self._ended = False
 
     def leave(self, category: int, ns: int) -> None:
         stack = self._stack
         if self._open and stack and stack[-1] == category:
             stack.pop()
             self._mark(stack[-1] if stack else OTHER, ns)
+            self._ended = True
 
     def turn(self, category: int, ns: int) -> None:
         """One thing ends and the next begins in the same moment: one event for both."""
         if self._open and self._stack:
             self._stack[-1] = category
             self._mark(category, ns)
+            self._ended = True
         else:
             self.enter(category, ns)
 
@@ -123,6 +133,7 @@ class DeviceMeter:
         """
         if self._open and self._stack:
             self._mark(self._stack[-1], ns)
+            self._ended = False
 
     def trained(self) -> None:
         self._trained = self._open

@@ -94,6 +94,21 @@ def test_only_the_part_after_the_device_ran_dry_is_starved(rig):
     assert rig.times[1].wall_ns == 8_010_000
 
 
+@pytest.mark.parametrize(("between_ms", "events"), [(0.01, 4), (0.2, 6)])
+def test_what_begins_at_once_where_something_ends_needs_no_event_of_its_own(rig, between_ms, events):
+    for _ in range(3):
+        rig.span(INPUT, lambda: rig.host.work_ms(1))
+        rig.host.work_ms(between_ms)
+        rig.span(H2D, lambda: rig.device.launch(2))
+        rig.host.work_ms(between_ms)
+        rig.span(COMPUTE, lambda: rig.device.launch(3))
+        rig.meter.trained()
+    assert len(rig.meter._marks) == events
+    rig.end()
+    assert [times.copy_ns for times in rig.times] == pytest.approx([2_000_000] * 3, abs=between_ms * 1e6)
+    assert [times.compute_ns for times in rig.times] == pytest.approx([3_000_000] * 3, abs=between_ms * 1e6)
+
+
 def test_a_step_that_fetches_by_itself_is_opened_by_its_compute(rig):
     def fetching():
         rig.span(INPUT, lambda: rig.host.work_ms(3))
