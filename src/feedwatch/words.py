@@ -138,7 +138,11 @@ def times_between(low: float, high: float) -> str:
 
 
 def gain_text(gain: Gain | None) -> str:
-    return "no gain by itself" if gain is None else f"{times_between(gain.low, gain.high)} faster, {gain.basis.value}"
+    """A trial may end before it can tell: an interval around 1 is no gain yet."""
+    if gain is None:
+        return "no gain by itself"
+    faster = "faster" if gain.low >= 1 else "as fast (undecided)"
+    return f"{times_between(gain.low, gain.high)} {faster}, {gain.basis.value}"
 
 
 def size(value_bytes: float | None) -> str:

@@ -174,3 +174,8 @@ def test_no_other_script_prints_a_number_with_its_unit(name):
         line for line in script.splitlines() if "toFixed" in line and not re.search(r"'%'|flexGrow|scale\.x", line)
     ]
     assert printed == []
+
+
+def test_a_gain_that_was_not_decided_is_not_called_one():
+    assert words.gain_text(Gain(1.2, 1.5, Basis.MEASURED, "")) == "1.2–1.5× faster, measured"
+    assert words.gain_text(Gain(0.86, 2.23, Basis.MEASURED, "")) == "0.86–2.23× as fast (undecided), measured"

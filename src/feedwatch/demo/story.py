@@ -66,7 +66,7 @@ def tell(chapter: Chapter, log_dir: Path, console: Console) -> Outcome | None:
     console.print(comparison(outcome))
     if finding.gain is not None and outcome.reached is not None:
         console.print(f"{outcome.predicted} · [bold]reached {times(outcome.reached)} faster[/bold]")
-    _try(chapter, log_dir / "trial", console)
+    _try(chapter, log_dir / "before", console)
     return outcome
 
 

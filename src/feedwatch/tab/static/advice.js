@@ -51,9 +51,9 @@ function altered(finding) {
 }
 
 function gain(finding) {
-  const range = gainRange(part(finding.gain));
+  const range = gainRange(part(finding.gain)), sure = !(num(part(finding.gain).low) < 1);
   if (!range) return null;
-  return h('p', {class: 'gain'}, h('b', {}, range), h('span', {}, `faster, ${text(finding.gain.basis) || 'predicted'}`));
+  return h('p', {class: sure ? 'gain' : 'gain unsure'}, h('b', {}, range), h('span', {}, `${sure ? 'faster' : 'as fast (undecided)'}, ${text(finding.gain.basis) || 'predicted'}`));
 }
 
 function snippet(fix) {
