@@ -1,12 +1,16 @@
 """What was promised, next to what was measured. Not met is said as plainly as met, and noise as noise."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
+from benchmarks.accuracy import error_ms
+
 OURS, EMPTY = "feedwatch", "empty callback"
 SELF_FACTOR = 1.5
+LOOP_US = 10
+DOOR_SHARE, DOOR_MS = 0.03, 0.5
 # Of standard errors: what chance gives in one of twenty measurements is called noise.
 NOISE_ERRORS = 2.0
 # Lightning with one torch thread does all its work on the training thread, whose CPU time a busy machine disturbs
@@ -76,6 +80,10 @@ def targets(results: Results) -> list[Target]:
         found += _lightning(parts["overhead_lightning"]["figures"])
     if "overhead_keras" in parts:
         found += _keras(parts["overhead_keras"]["figures"])
+    if "overhead_loop" in parts:
+        found += _loop(parts["overhead_loop"]["figures"])
+    if "accuracy_doors" in parts:
+        found.append(_doors(parts["accuracy_doors"]["figures"]["scenes"]))
     if "scale" in parts:
         found += _scale(parts["scale"]["figures"])
     return found
@@ -108,6 +116,29 @@ def _keras(sizes: Results) -> list[Target]:
         _share("Keras", sizes["5 ms"], KERAS_CLOCK),
         _self("Keras", tiny, KERAS_CLOCK),
     ]
+
+
+def _loop(sizes: Results) -> list[Target]:
+    """The usual batch, and the mean one: in that the work of feedwatch's own thread is, which wants Python's lock."""
+    clocks = {"the usual batch": "median_wall_us", "the mean batch": "wall_us"}
+    found = [(what, added(sizes["tiny"], OURS, clock)) for what, clock in clocks.items() if "tiny" in sizes]
+    return [
+        Target(f"A plain loop, {what}", f"at most {LOOP_US} µs", cost.text(), judged(LOOP_US - cost.value, cost.error))
+        for what, cost in found
+    ]
+
+
+def _doors(scenes: Sequence[Mapping[str, Any]]) -> Target:
+    known = [
+        (scene["truth"][phase], error)
+        for scene in scenes
+        for phase in ("input", "compute")
+        if (error := error_ms(scene, OURS, phase)) is not None
+    ]
+    within = sum(abs(error) <= DOOR_SHARE * truth + DOOR_MS for truth, error in known)
+    doors = ", ".join(dict.fromkeys(scene["scene"].partition(",")[0] for scene in scenes))
+    what, verdict = "The other doors, input and compute of a step", "met" if within == len(known) else "not met"
+    return Target(what, "within 3 % + 0.5 ms", f"{within} of {len(known)} figures ({doors})", verdict)
 
 
 def _share(name: str, table: Results, clock: str) -> Target:

@@ -42,7 +42,9 @@ def older_than_the_code(results: Mapping[str, Any]) -> str:
     made_with = results["machine"]["versions"]["feedwatch"]
     if made_with == __version__:
         return ""
+    newer = [key for key, part in results["parts"].items() if part.get("feedwatch") == __version__]
     return (
         f"> **Older than the code.** These figures were made with feedwatch {made_with}; this is {__version__}, and "
         "what it costs has not been measured again. `make bench` on a quiet machine does."
+        + (f" Made with this version: {', '.join(newer)}." if newer else "")
     )

@@ -28,7 +28,7 @@ def overhead_table(sizes: Mapping[str, Any]) -> str:
 def base_line(sizes: Mapping[str, Any]) -> str:
     base = sizes["variants"]["feedwatch"]["base"]
     unit, count = ("call", f" of {sizes['per_call']} batches") if sizes["per_call"] > 1 else ("step", "")
-    return f"Without any callback a {unit}{count} takes {base['wall_us']:,.0f} µs; fits of {sizes['steps']} {unit}s."
+    return f"Without feedwatch a {unit}{count} takes {base['wall_us']:,.0f} µs; fits of {sizes['steps']} {unit}s."
 
 
 def said_line(sizes: Mapping[str, Any]) -> str:

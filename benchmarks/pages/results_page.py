@@ -18,7 +18,13 @@ NOISE = """\
 ± is one standard error of the median; *undecided* means that the distance to the goal is smaller than two of them.
 Lightning is judged by the CPU time of the training thread, Keras by the wall clock."""
 
-FRAMEWORKS = {"keras": "Keras on TensorFlow", "lightning": "Lightning"}
+FRAMEWORKS = {
+    "keras": "Keras on TensorFlow",
+    "lightning": "Lightning",
+    "huggingface": "Hugging Face",
+    "loop": "A plain PyTorch loop",
+}
+ACCURACY = {**FRAMEWORKS, "doors": "The other doors"}
 
 
 def results_page(results: Mapping[str, Any]) -> str:
@@ -88,9 +94,7 @@ def _accuracy(parts: Mapping[str, Any]) -> str:
 
 
 def accuracy_groups(parts: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    groups = {
-        name: parts.get(f"accuracy_{key}", {}).get("figures", {}).get("scenes") for key, name in FRAMEWORKS.items()
-    }
+    groups = {name: parts.get(f"accuracy_{key}", {}).get("figures", {}).get("scenes") for key, name in ACCURACY.items()}
     groups["Lightning, TraceML's runs"] = parts.get("traceml", {}).get("figures", {}).get("scenes")
     return {name: scenes for name, scenes in groups.items() if scenes}
 
@@ -144,8 +148,8 @@ def _first_advice(parts: Mapping[str, Any]) -> str:
     if "first_advice" not in parts:
         return ""
     rows = []
-    for key, name in FRAMEWORKS.items():
-        seen = parts["first_advice"]["figures"].get(key)
+    for key, seen in parts["first_advice"]["figures"].items():
+        name = FRAMEWORKS[key]
         if seen is None:
             rows.append([name, "no advice came", "", "", ""])
             continue
