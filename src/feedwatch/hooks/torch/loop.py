@@ -15,10 +15,10 @@ import torch
 from feedwatch.errors import SettingError
 from feedwatch.hooks.destination import own_destination
 from feedwatch.hooks.loop import LoopWatch
-from feedwatch.hooks.run import WatchedRun, ranks_of_launcher
+from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.batch import samples_in
 from feedwatch.hooks.torch.device import is_there
-from feedwatch.hooks.torch.facts import read_run_facts
+from feedwatch.hooks.torch.facts import ranks_of_group, read_run_facts
 from feedwatch.hooks.torch.loader import TrainLoaders
 from feedwatch.hooks.torch.run import open_run
 from feedwatch.hooks.walks import CloserLook, DeviceSide, Looks
@@ -66,7 +66,7 @@ class FeedWatch(LoopWatch):
     def _open(self) -> tuple[WatchedRun, Looks]:
         assert self.log_dir is not None  # refused by __init__
         version = torch.__version__.partition("+")[0]
-        facts = read_run_facts("torch", version, self._device, ranks_of_launcher())
+        facts = read_run_facts("torch", version, self._device, ranks_of_group())
         home, wish = self.log_dir, self._settings.trial
         if wish is not None:
             from feedwatch.hooks.trial import trial_home
