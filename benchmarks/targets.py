@@ -1,14 +1,18 @@
 """What was promised, next to what was measured. Not met is said as plainly as met, and noise as noise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
+
+from benchmarks.accuracy import error_ms
 
 OURS, EMPTY, BARE = "feedwatch", "empty callback", "no callback"
 TEN, LONG_STEPS = "tiny, steps_per_execution=10", ("5 ms", "9 ms, 64 cheap items")
 SELF_FACTOR, EMPTY_FACTOR = 1.5, 1.3
 PER_CALL_US, PER_BATCH_US, LONG_SHARE = 20, 8, 0.3
+LOOP_US = 10
+DOOR_SHARE, DOOR_MS = 0.03, 0.5
 # Of standard errors: what chance gives in one of twenty measurements is called noise.
 NOISE_ERRORS = 2.0
 # With one torch thread all work is done on the training thread, whose CPU time a busy machine disturbs least. Keras
@@ -77,6 +81,8 @@ def targets(results: Results) -> list[Target]:
         *_lightning(figures.get("overhead_lightning", {})),
         *_keras(figures.get("overhead_keras", {})),
         *_self("Hugging Face", figures.get("overhead_huggingface", {}), TORCH_CLOCK, "thread_us"),
+        *_loop(figures.get("overhead_loop", {})),
+        *((_doors(figures["accuracy_doors"]["scenes"]),) if "accuracy_doors" in figures else ()),
         *(_scale(figures["scale"]) if "scale" in figures else ()),
     ]
 
@@ -115,6 +121,29 @@ def _shares(name: str, sizes: Results, clock: str) -> Iterator[Target]:
         text = f"{share:.2f} ± {error:.2f} % of {step_us / 1000:.1f} ms"
         what = f"{name}, share of a step ({size})"
         yield Target(what, f"at most {LONG_SHARE} %", text, judged(LONG_SHARE - share, error))
+
+
+def _loop(sizes: Results) -> list[Target]:
+    """The usual batch, and the mean one: in that the work of feedwatch's own thread is, which wants Python's lock."""
+    clocks = {"the usual batch": "median_wall_us", "the mean batch": "wall_us"}
+    found = [(what, added(sizes["tiny"], OURS, clock)) for what, clock in clocks.items() if "tiny" in sizes]
+    return [
+        Target(f"A plain loop, {what}", f"at most {LOOP_US} µs", cost.text(), judged(LOOP_US - cost.value, cost.error))
+        for what, cost in found
+    ]
+
+
+def _doors(scenes: Sequence[Mapping[str, Any]]) -> Target:
+    known = [
+        (scene["truth"][phase], error)
+        for scene in scenes
+        for phase in ("input", "compute")
+        if (error := error_ms(scene, OURS, phase)) is not None
+    ]
+    within = sum(abs(error) <= DOOR_SHARE * truth + DOOR_MS for truth, error in known)
+    doors = ", ".join(dict.fromkeys(scene["scene"].partition(",")[0] for scene in scenes))
+    what, verdict = "The other doors, input and compute of a step", "met" if within == len(known) else "not met"
+    return Target(what, "within 3 % + 0.5 ms", f"{within} of {len(known)} figures ({doors})", verdict)
 
 
 def _self(name: str, sizes: Results, clock: str, says: str) -> Iterator[Target]:

@@ -146,6 +146,16 @@ def _grain(thing: Any) -> StreamFacts:
     )
 
 
+def _dali(thing: Any) -> StreamFacts:
+    """An iterator of one of its plugins, over one pipeline per device."""
+    pipe = next(iter(getattr(thing, "_pipes", None) or ()), None)
+    return StreamFacts(
+        library="dali",
+        read_threads=_whole(getattr(pipe, "_num_threads", None)),
+        prefetch_buffer=_whole(getattr(pipe, "_prefetch_queue_depth", None)),
+    )
+
+
 def _below(thing: Any, names: tuple[str, ...]) -> Iterator[Any]:
     """The thing and what it reads from, each once."""
     waiting, seen = [thing], set[int]()
@@ -172,5 +182,5 @@ _READERS: Final[dict[str, Callable[[Any], StreamFacts]]] = {
     "torchdata.nodes": _torchdata,
     "grain": _grain,
     "ray.data": _named("ray"),
-    "nvidia.dali": _named("dali"),
+    "nvidia.dali": _dali,
 }

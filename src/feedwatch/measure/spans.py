@@ -83,6 +83,10 @@ class SpanReader(StepReader):
         if from_ns and to_ns > from_ns:  # the first mark ends nothing that was seen to begin
             self.host.append(Span(_PHASE.get(category, _OTHER), from_ns, to_ns))
 
+    def _is_plain(self) -> bool:
+        """No step is: what is drawn needs the moments of its fetches."""
+        return False
+
     # -- late parts: the graph's own fetches, and the device ---------------------------------------
 
     def _record(self, step: Any, fetches: list[Fetch], wait_ns: int, compute_ns: int) -> StepRecord:

@@ -91,7 +91,7 @@ def test_weights_and_the_next_random_draw_are_the_same_with_and_without(tmp_path
 
 def test_the_wait_for_data_is_found_and_evaluation_is_kept_apart(tmp_path):
     watch = FeedWatch(tmp_path / "runs", console=False)
-    trained = trainer(tmp_path, [watch], data=Rows(wait_s=0.005), eval_strategy="epoch")
+    trained = trainer(tmp_path, [watch], data=Rows(48, wait_s=0.005), eval_strategy="epoch")
     trained.train()
     report = load_run(tmp_path / "runs")
     # Accelerate fetches one batch ahead: what is waited for is there all the same.
@@ -99,6 +99,10 @@ def test_the_wait_for_data_is_found_and_evaluation_is_kept_apart(tmp_path):
     assert report.verdict.stall_ratio > 0.5
     assert watch._watched.run.session.steps.validation_ns > 0
     assert watch._watched.run.session.facts.run.precision == "32-true"
+    # Items that sleep do not compute: more workers than CPUs are of use.
+    loader = watch._watched.run.session.facts.pipeline.loader
+    assert loader.load_ms > 20
+    assert loader.blocked_share > 0.5
 
 
 def test_the_loader_is_known_under_the_names_that_the_user_writes(tmp_path):
@@ -184,3 +188,55 @@ def test_where_the_device_has_a_clock_every_step_gets_its_times(tmp_path, monkey
     assert watch.report.steps.batches == 60
     assert steps.dropped == 0
     assert watch.report.verdict.stall_ratio > 0.5
+
+
+class TrackioCallback(transformers.TrainerCallback):
+    """Known by its name. What is logged after its end would begin another run of a tracker."""
+
+    def __init__(self):
+        self.told = []
+
+    def on_log(self, args, state, control, logs=None, **more):
+        self.told += [name for name in logs if name.startswith("feedwatch/")]
+
+    def on_train_end(self, args, state, control, **more):
+        self.told.append("end")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_tracker_gets_the_curves_before_it_ends_and_nothing_after(tmp_path, first):
+    watch, tracker = FeedWatch(tmp_path / "runs", console=False), TrackioCallback()
+    before = set(vars(tracker))
+    trainer(tmp_path, [tracker, watch] if first else [watch, tracker], data=Rows(96, wait_s=0.001)).train()
+    assert "feedwatch/stall_ratio" in tracker.told
+    assert tracker.told.index("end") == len(tracker.told) - 1
+    assert set(vars(tracker)) == before
+    assert watch.report.status is Status.FINISHED
+
+
+def test_a_real_trackio_gets_the_curves_in_one_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))  # read when it is imported
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    pytest.importorskip("trackio")
+    watch = FeedWatch(tmp_path / "runs", console=False)
+    trained = trainer(tmp_path, [watch], data=Rows(96, wait_s=0.001))
+    trained.add_callback(transformers.integrations.TrackioCallback)
+    trained.train()
+    (database,) = (tmp_path / "trackio").glob("*.db")
+    assert b"feedwatch/stall_ratio" in database.read_bytes()
+    assert "Resumed existing run" not in capsys.readouterr().out
+    assert watch.report.self_cost.notes == ()
+
+
+def test_a_real_mlflow_gets_the_curves_in_one_run(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    watch = FeedWatch(tmp_path / "runs", console=False)
+    trained = trainer(tmp_path, [watch], data=Rows(96, wait_s=0.001))
+    trained.add_callback(transformers.integrations.MLflowCallback)
+    trained.train()
+    mlflow.end_run()
+    client = mlflow.MlflowClient()
+    (run,) = client.search_runs([each.experiment_id for each in client.search_experiments()])
+    assert 0 < run.data.metrics["feedwatch/stall_ratio"] < 1
+    assert "loss" in run.data.metrics

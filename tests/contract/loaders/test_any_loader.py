@@ -201,7 +201,8 @@ LOADERS = [
     ("ray", ray_data, lambda p: p.opaque == "Ray Data, whose own times are not measured"),
     ("streaming", mosaic, lambda p: (p.stream.predownload, p.stream.cache_limit_bytes, p.stream.remote)
      == (16, 9 << 20, False) and p.stream.shards > 1 and p.loader.batch_size == 4),
-    ("nvidia.dali", dali, lambda p: p.opaque == "NVIDIA DALI, whose own times are not measured"),
+    ("nvidia.dali", dali, lambda p: (p.stream.read_threads, p.stream.prefetch_buffer) == (2, 3)
+     and p.opaque == "NVIDIA DALI, whose own times are not measured"),
     ("tqdm", progress_bar, lambda p: p.loader.batch_size == 4 and p.opaque is None),
 ]  # fmt: skip
 

@@ -144,3 +144,19 @@ def test_a_tool_that_could_not_run_is_said_with_its_reason(peer):
 
 def test_every_feature_is_stated_for_every_tool():
     assert {len(row) for row in FEATURES} == {len(TOOLS) + 1}
+
+
+@pytest.mark.parametrize(("clock", "what"), [("median_wall_us", "usual"), ("wall_us", "mean")])
+def test_a_plain_loop_is_judged_by_its_usual_and_its_mean_batch(clock, what):
+    for cost, expected in ((9.0, "met"), (11.0, "not met")):
+        results = with_overhead("overhead_loop", "tiny", "feedwatch", clock, cost)
+        assert verdict(results, f"A plain loop, the {what} batch") == expected
+
+
+def test_a_door_that_is_off_by_more_than_promised_misses_its_target():
+    results, what = copy.deepcopy(STORED), "The other doors, input and compute of a step"
+    scene = results["parts"]["accuracy_doors"]["figures"]["scenes"][0]
+    scene["said"]["feedwatch"]["input"] = scene["truth"]["input"] * 1.03 + 0.4
+    assert verdict(results, what) == "met"
+    scene["said"]["feedwatch"]["input"] += 0.2
+    assert verdict(results, what) == "not met"

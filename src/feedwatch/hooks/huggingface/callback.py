@@ -6,7 +6,6 @@ A callback is told when steps begin and end, but not when batches are fetched an
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from transformers import TrainerCallback, __version__
 from feedwatch.guard import Guard
 from feedwatch.hooks.destination import checked_log_dir, own_destination
 from feedwatch.hooks.huggingface.facts import ARGUMENT_NAMES, run_facts
-from feedwatch.hooks.huggingface.loggers import TrackerOutput, trackers_of
+from feedwatch.hooks.huggingface.loggers import TrackerOutput, tell_trackers, trackers_of
 from feedwatch.hooks.huggingface.trainer import WATCHED, WatchedTrainer, trainer_above
 from feedwatch.hooks.torch.run import open_run
 from feedwatch.measure.marks import END, EPOCH, EPOCH_END
@@ -126,8 +125,7 @@ class FeedWatch(TrainerCallback):  # type: ignore[misc]
         own = own_destination(home)
         destination = replace(own, outputs=(*own.outputs, *trackers))
         opened = open_run(run_facts(args), self._settings, destination, args.device, Ends.MARKED)
-        telling = Guard("writing to a tracker", opened.run.session.note)  # its failures are not the hook's
-        opened.run.on_hand_over.extend(partial(telling.run, tracker.drain) for tracker in trackers)
+        tell_trackers(opened.run, trackers)
         opened.loaders.argument_names = {"": type(args).__name__, **ARGUMENT_NAMES}
         watched = self._watched = WatchedTrainer(*opened)
         if hasattr(trainer, "get_batch_samples"):

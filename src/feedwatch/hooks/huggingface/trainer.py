@@ -11,10 +11,13 @@ from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.batch import samples_in
 from feedwatch.hooks.torch.loader import TrainLoaders
 from feedwatch.hooks.torch.meter import DeviceSteps
+from feedwatch.hooks.torch.queue import SampledFetches
 from feedwatch.hooks.undo import wrap
 from feedwatch.measure.marks import BEGIN, ENTER, GOT, H2D, INPUT, LEAVE, VALIDATION
 from feedwatch.model.report import Status
 
+# One fetch in so many is looked at more closely: a prime, so that it is not always the same worker's.
+SAMPLE_EVERY: Final = 7
 # On the Trainer while somebody watches it: a second callback stays passive.
 WATCHED: Final = "_feedwatch"
 # Where an error of the user's may leave the loop. None of them is told to a callback.
@@ -58,6 +61,7 @@ class WatchedTrainer:
     def _fetched(self, batches: Iterator[Any]) -> Iterator[Any]:
         run, device = self.run, self._device
         while True:
+            closer = self._look_closer()
             ns = run.now_ns()
             run.append((ns, ENTER, INPUT))
             if device is not None:
@@ -67,11 +71,21 @@ class WatchedTrainer:
                 batch = next(batches)
             except StopIteration:
                 return
-            run.append((run.now_ns(), GOT, samples_in(batch, self._loaders.batch_size)))
+            got_ns = run.now_ns()
+            run.append((got_ns, GOT, samples_in(batch, self._loaders.batch_size)))
             self.batch += 1
-            if self.batch == 1:
+            if closer is not None:
+                run.guard.run(closer.after_fetch, got_ns - ns)
+            elif self.batch == 1:
                 run.guard.run(self._loaders.look_at, batch)
             yield batch
+
+    def _look_closer(self) -> SampledFetches | None:
+        """At one fetch in a few, and not at the first of an epoch, which also starts the loader."""
+        if self.batch % SAMPLE_EVERY != 1:
+            return None
+        self.run.guard.run(self._loaders.fetches.before_fetch)
+        return self._loaders.fetches
 
     def _span(self, what: int, category: int) -> None:
         ns, device = self.run.now_ns(), self._device

@@ -40,6 +40,14 @@ def describe_device(device: Any) -> DeviceDescription:
     return DeviceDescription(kind, str(device) if name is None else f"{device} ({name})", name)
 
 
+def is_there(device: torch.device) -> bool:
+    """Whether this machine has it, as far as torch can tell."""
+    module: Any = getattr(torch, device.type, None)
+    if device.type in ("cpu", "meta") or not hasattr(module, "is_available"):
+        return True
+    return bool(module.is_available()) and (device.index or 0) < module.device_count()
+
+
 def _cuda(device: Any) -> DeviceDescription:
     properties = torch.cuda.get_device_properties(device)
     # ROCm's numbers mean something else.

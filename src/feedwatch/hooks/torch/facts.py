@@ -1,10 +1,24 @@
 """What every hook on torch says about its run."""
 
-import torch
+import os
 
-from feedwatch.hooks.run import Ranks
+import torch
+from torch import distributed
+
+from feedwatch.hooks.run import Ranks, ranks_of_launcher
 from feedwatch.hooks.torch.device import describe_device
 from feedwatch.model.facts import RunFacts
+
+
+def ranks_of_group() -> Ranks:
+    """As the script's own process group says: one that spawns its ranks sets no variables. Else as a launcher sets
+    them. Without a launcher all ranks are taken to be on this machine.
+    """
+    launched = ranks_of_launcher()
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return launched
+    size = int(distributed.get_world_size())
+    return Ranks(int(distributed.get_rank()), size, launched.local_ranks if "LOCAL_WORLD_SIZE" in os.environ else size)
 
 
 def read_run_facts(framework: str, version: str, device: torch.device, ranks: Ranks) -> RunFacts:

@@ -15,15 +15,16 @@ import torch
 from feedwatch.errors import SettingError
 from feedwatch.hooks.destination import own_destination
 from feedwatch.hooks.loop import LoopWatch
-from feedwatch.hooks.run import WatchedRun, ranks_of_launcher
+from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.batch import samples_in
-from feedwatch.hooks.torch.facts import read_run_facts
+from feedwatch.hooks.torch.device import is_there
+from feedwatch.hooks.torch.facts import ranks_of_group, read_run_facts
 from feedwatch.hooks.torch.loader import TrainLoaders
 from feedwatch.hooks.torch.run import open_run
 from feedwatch.hooks.walks import CloserLook, DeviceSide, Looks
 from feedwatch.measure.steps import Ends
 from feedwatch.model.report import Report
-from feedwatch.settings import Settings, wished_trial
+from feedwatch.settings import Settings, switched_off, wished_trial
 
 if TYPE_CHECKING:
     from feedwatch.hooks.trial import Plan
@@ -55,6 +56,8 @@ class FeedWatch(LoopWatch):
             self._device = torch.device(device)
         except (RuntimeError, TypeError) as error:
             raise SettingError(f"device {device!r} is no device of torch's") from error
+        if not switched_off() and not is_there(self._device):
+            raise SettingError(f"device {str(device)!r} is not there: torch sees no such device on this machine")
         if log_dir is None:
             raise SettingError("log_dir must be the path of a directory, not None")
         settings = Settings(console=console, progress=progress, trial=wished_trial(trial))
@@ -63,7 +66,7 @@ class FeedWatch(LoopWatch):
     def _open(self) -> tuple[WatchedRun, Looks]:
         assert self.log_dir is not None  # refused by __init__
         version = torch.__version__.partition("+")[0]
-        facts = read_run_facts("torch", version, self._device, ranks_of_launcher())
+        facts = read_run_facts("torch", version, self._device, ranks_of_group())
         home, wish = self.log_dir, self._settings.trial
         if wish is not None:
             from feedwatch.hooks.trial import trial_home

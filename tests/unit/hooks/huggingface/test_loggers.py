@@ -17,7 +17,7 @@ class MyTracker(TrackioCallback):
     """A user's own, made of one that is known."""
 
 
-class MLflowCallback(TrackioCallback):
+class CometCallback(TrackioCallback):
     pass
 
 
@@ -47,7 +47,7 @@ def test_rows_wait_for_the_training_thread_and_go_through_on_log():
 
 
 def test_a_client_that_may_wait_for_a_server_is_never_called_by_the_training_thread():
-    tracker = MLflowCallback()
+    tracker = CometCallback()
     (output,) = found(tracker)
     output.scalars(1, {"feedwatch/step_ms": 1.0}, 0.0)
     assert len(tracker.logged) == 1

@@ -137,6 +137,14 @@ def test_a_device_that_torch_does_not_know_is_one_clear_error(tmp_path):
         FeedWatch(tmp_path, device="nonsense")
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_device_that_is_not_there_is_one_clear_error_at_the_call(tmp_path, monkeypatch):
+    with pytest.raises(SettingError, match="device 'cuda:0' is not there"):
+        FeedWatch(tmp_path, device=torch.device("cuda:0"))
+    monkeypatch.setenv("FEEDWATCH", "0")
+    FeedWatch(tmp_path, device="cuda")
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_what_a_batch_takes_is_known_with_and_without_workers(tmp_path, workers):
     with FeedWatch(tmp_path, console=False) as watch:
