@@ -113,7 +113,7 @@ def measure(size: Size, pairs: Mapping[str, int]) -> dict[str, Any]:
 
 def main(effort: Effort) -> dict[str, Any]:
     tiny = Size(32, 1, 4, effort.steps(800), 40)
-    return {"tiny": measure(tiny, dict.fromkeys((EMPTY, OURS), effort.rounds(16)))}
+    return {"tiny": measure(tiny, dict.fromkeys((EMPTY, OURS), effort.rounds(12)))}
 
 
 if __name__ == "__main__":

@@ -134,21 +134,21 @@ def shortened(size: Size, effort: Effort) -> Size:
 
 
 def tiny(effort: Effort) -> dict[str, Any]:
-    return {"tiny": measure(shortened(TINY, effort), {EMPTY: effort.rounds(8), OURS: effort.rounds(20)})}
+    return {"tiny": measure(shortened(TINY, effort), {EMPTY: effort.rounds(6), OURS: effort.rounds(16)})}
 
 
 def others(effort: Effort) -> dict[str, Any]:
-    return {"tiny": measure(shortened(TINY, effort), dict.fromkeys((BATCHWISE, PROFILED), effort.rounds(4)))}
+    return {"tiny": measure(shortened(TINY, effort), dict.fromkeys((BATCHWISE, PROFILED), effort.rounds(3)))}
 
 
 def longer(effort: Effort) -> dict[str, Any]:
     size = shortened(lasting(LONGER, 6500), effort)
-    return {"5 ms": measure(size, {EMPTY: effort.rounds(8), OURS: effort.rounds(16)})}
+    return {"5 ms": measure(size, {EMPTY: effort.rounds(4), OURS: effort.rounds(14)})}
 
 
 def ten_at_once(effort: Effort) -> dict[str, Any]:
     size = shortened(TEN, effort)
-    return {"tiny, steps_per_execution=10": measure(size, {EMPTY: effort.rounds(6), OURS: effort.rounds(20)})}
+    return {"tiny, steps_per_execution=10": measure(size, {EMPTY: effort.rounds(4), OURS: effort.rounds(14)})}
 
 
 PORTIONS = {"tiny": tiny, "others": others, "5 ms": longer, "ten": ten_at_once}

@@ -97,7 +97,7 @@ def in_its_environment(measure: Callable[[Launcher], dict[str, Any]]) -> dict[st
 
 
 def tiny(effort: Effort) -> dict[str, Any]:
-    rounds, steps = effort.rounds(4), effort.steps(1200)
+    rounds, steps = effort.rounds(3), effort.steps(1200)
     return in_its_environment(lambda launcher: {"overhead": overhead(launcher, "tiny", rounds, steps, 4)})
 
 

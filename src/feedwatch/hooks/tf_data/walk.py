@@ -13,8 +13,9 @@ from feedwatch.hooks.tf_data.functions import FunctionFacts, function_facts, gen
 from feedwatch.hooks.tf_data.names import CALLS, IN_MEMORY, NESTING, PASSING, READERS, TAKE_FUNCTIONS, plain_name
 from feedwatch.model.pipeline import TfStage
 
-# A pipeline with more stages was built by a loop in the user's code; these are enough to describe it.
-MAX_STAGES: Final = 64
+# A loop in the user's code may build hundreds. A longer pipeline is not read at all: what is said of the source, of a
+# cache or of randomness would be wrong of a pipeline whose beginning was not seen.
+MAX_STAGES: Final = 512
 # An element that leaves these is as large as one that goes in, as far as a batch size is concerned.
 _SAME_ELEMENTS: Final = ("Prefetch", "Map", "ParallelMap", "Cache", "Shuffle", "CopyToDevice")
 
@@ -26,13 +27,13 @@ class Walk(NamedTuple):
 
 
 def walk(dataset: Any) -> Walk | None:
-    """The stages in the order data flows. None: the inputs of a dataset cannot be seen. Where a dataset has several
-    inputs (zip, concatenate) the first one is followed.
+    """The stages in the order data flows. None: the inputs of a dataset cannot be seen, or there are too many. Where a
+    dataset has several inputs (zip, concatenate) the first one is followed.
     """
     rows: list[tuple[TfStage, Any, FunctionFacts | None]] = []
     current = dataset
-    while current is not None and len(rows) < MAX_STAGES:
-        if not hasattr(current, "_inputs"):
+    while current is not None:
+        if not hasattr(current, "_inputs") or len(rows) == MAX_STAGES:
             return None
         inputs = list(current._inputs())
         stage, facts = _stage(current)

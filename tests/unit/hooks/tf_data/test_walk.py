@@ -46,6 +46,18 @@ def test_a_generator_is_one_stage_of_python():
     assert [(stage.op, stage.python) for stage in walk(data).stages] == [("FromGenerator", True)]
 
 
+def test_a_pipeline_of_hundreds_of_stages_is_read_to_its_source_or_not_at_all(monkeypatch):
+    data = tf.data.Dataset.from_tensor_slices(np.zeros((8, 2)))
+    for _ in range(198):
+        data = data.take(8)
+    data = data.batch(4)
+    found = walk(data)
+    assert (len(found.stages), from_memory(found)) == (200, True)
+    # Half of a pipeline would have a source that is none.
+    monkeypatch.setattr("feedwatch.hooks.tf_data.walk.MAX_STAGES", 199)
+    assert walk(data) is None
+
+
 def test_of_several_inputs_the_first_is_followed():
     found = walk(tf.data.Dataset.zip((slices().map(halved), tf.data.Dataset.range(64))))
     assert [stage.op for stage in found.stages] == ["FromTensorSlices", "Map", "Zip"]
