@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.trials.truth import in_a_child
 from benchmarks.trials.workloads import Case, keras_data, torch_loader
 
-BATCHES = 60
+BATCHES = 40
 
 
 def drained(case: Case, settings: dict[str, Any]) -> float | None:

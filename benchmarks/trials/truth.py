@@ -1,26 +1,38 @@
 """The script really changed and retrained: every training is a process of its own, forked before any training began.
 
 As it is and changed take turns, so that a machine that drifts does so for both. The clock is read by the workload
-itself, before every step; feedwatch is not loaded.
+itself, before every step; feedwatch is not loaded. What counts begins when the input is in its steady state, and no
+epoch ends in it: a trial leaves out what is paid once, and so does this.
 """
 
 import importlib
 import json
-import math
 import os
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.trials.workloads import IMPORTS, TRAIN, Case, Enough
+from benchmarks.trials.workloads import IMPORTS, READ_EVERY, TRAIN, Case, Enough
 
-SECONDS = 2.5
-WARM_SECONDS = 1.0
-WARM_STEPS = 30
+SECONDS = 1.5
+WARM_SECONDS = 0.8
+# tf.data finds out while it runs how many calls are worth it.
+WARM_SECONDS_OF_KERAS = 2.0
+WARM_STEPS = 40
+# So many changed trainings at most stand between two of the script as it is.
+BETWEEN = 2
+MOST_WORKERS = 8
+
+
+@dataclass(frozen=True)
+class Truth:
+    """As it is / changed, of every turn."""
+
+    turns: tuple[float, ...]
 
 
 def in_a_child(action: Callable[[], Any]) -> Any:
@@ -48,30 +60,37 @@ def in_a_child(action: Callable[[], Any]) -> Any:
 
 
 class Stopwatch:
-    """Milliseconds per step of what follows the warm-up."""
+    """Milliseconds per batch of what follows the warm-up."""
 
-    def __init__(self, seconds: float, batches: int = 1) -> None:
-        self._seconds, self._batches = seconds, batches
-        self.began = time.perf_counter()
+    def __init__(self, warm_steps: int, warm_seconds: float, batches: int = 1) -> None:
+        self._warm_steps, self._warm_seconds, self._batches = warm_steps, warm_seconds, batches
+        self._began: float | None = None  # the first step: what a process needs until then is no step's
         self.stamps: list[float] = []
-        self.seen = 0
+        self._seen = 0
 
     def __call__(self) -> bool:
         now = time.perf_counter()
-        self.seen += 1
-        if self.seen > WARM_STEPS and now - self.began > WARM_SECONDS:
+        self._began = now if self._began is None else self._began
+        self._seen += 1
+        if self._seen > self._warm_steps and now - self._began > self._warm_seconds:
             self.stamps.append(now)
-        return len(self.stamps) > 10 and now - self.stamps[0] > self._seconds
+        return len(self.stamps) > 10 and now - self.stamps[0] > SECONDS
 
     @property
     def step_ms(self) -> float:
         return (self.stamps[-1] - self.stamps[0]) / (len(self.stamps) - 1) * 1e3 / self._batches
 
 
+def stopwatch(case: Case, settings: dict[str, Any]) -> Stopwatch:
+    if case.framework == "device":
+        return Stopwatch(WARM_STEPS // READ_EVERY, WARM_SECONDS, READ_EVERY)
+    filling = case.items // case.batch if "cache" in settings else 0
+    warm_seconds = WARM_SECONDS_OF_KERAS if case.framework == "keras" else WARM_SECONDS
+    return Stopwatch(WARM_STEPS + filling, warm_seconds, settings.get("steps_per_execution", 1))
+
+
 def retrained(case: Case, settings: dict[str, Any]) -> float | None:
-    watch = Stopwatch(SECONDS, settings.get("steps_per_execution", 1))
-    if "cache" in settings:
-        watch.began += case.items * (case.wait_ms + case.cpu_ms) / 1e3 + 1.0  # filling it is not what is asked
+    watch = stopwatch(case, settings)
 
     def train() -> float:
         with suppress(Enough):
@@ -81,18 +100,36 @@ def retrained(case: Case, settings: dict[str, Any]) -> float | None:
     return in_a_child(train)
 
 
-def gains(case: Case, variants: Sequence[dict[str, Any]], rounds: int) -> list[float | None]:
-    """As it is / changed, for every variant: the median over rounds of neighbours."""
+def truths(case: Case, variants: Sequence[dict[str, Any]], turns: int) -> list[Truth | None]:
+    """For every variant; None where its training failed."""
     found: list[list[float]] = [[] for _ in variants]
-    for _ in range(rounds):
-        before = retrained(case, {})
-        for at, settings in enumerate(variants):
-            own = retrained(case, settings)
-            behind = retrained(case, {}) if at % 3 == 2 or at == len(variants) - 1 else before
+    for _ in range(turns):
+        for at, gain in _one_turn(case, variants):
+            found[at].append(gain)
+    return [Truth(tuple(each)) if each else None for each in found]
+
+
+def _one_turn(case: Case, variants: Sequence[dict[str, Any]]) -> list[tuple[int, float]]:
+    """Each against what the script as it is would have taken at its place between the two before and behind it."""
+    gains, before = [], retrained(case, {})
+    for first in range(0, len(variants), BETWEEN):
+        group = [(at, retrained(case, variants[at])) for at in range(first, min(first + BETWEEN, len(variants)))]
+        behind = retrained(case, {})
+        for place, (at, own) in enumerate(group, start=1):
             if own and before and behind:
-                found[at].append(math.sqrt(before * behind) / own)
-            before = behind
-    return [statistics.median(each) if each else None for each in found]
+                share = place / (len(group) + 1)
+                gains.append((at, before ** (1 - share) * behind**share / own))
+        before = behind
+    return gains
+
+
+def grid(case: Case) -> dict[str, Any]:
+    """Every number of workers, once: what somebody does who has the time."""
+    began, now = time.monotonic(), int(case.settings.get("num_workers", 0))
+    others = [workers for workers in range(MOST_WORKERS + 1) if workers != now]
+    gains = dict(_one_turn(case, [{"num_workers": workers} for workers in others]))
+    found = {others[at]: gain for at, gain in gains.items()}
+    return {"now": now, "gains": {now: 1.0, **found}, "seconds": time.monotonic() - began}
 
 
 def tried(case: Case, seconds: float) -> dict[str, Any] | None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 Stamp = Callable[[], bool]  # told before every step; True: enough
+ENDLESS = 1_000_000  # steps of an epoch: none ends while it is measured
+READ_EVERY = 8  # steps on a device: a loss that is logged now and then, for which the host waits
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Case:
     model: int = 64  # width of a real model on the CPU
     floats: int = 64  # of an item
     settings: dict[str, Any] = field(default_factory=dict)  # as the script is written
-    items: int = 20_000
+    items: int = 200_000
     jitter: float = 0.0  # spread of an item's wait
 
 
@@ -97,7 +99,9 @@ def train_torch(case: Case, settings: dict[str, Any], stamp: Stamp, trial: float
 
 
 def train_device(case: Case, settings: dict[str, Any], stamp: Stamp, trial: float = 0) -> Any:
-    """On the emulated device: copies take bytes / bandwidth, pinned ones run beside the kernels."""
+    """On the emulated device: copies take bytes / bandwidth, pinned ones run beside the kernels. The clock is read
+    where the device has caught up.
+    """
     import torch
 
     from tests import emulated
@@ -111,13 +115,13 @@ def train_device(case: Case, settings: dict[str, Any], stamp: Stamp, trial: floa
 
         watch = FeedWatch("runs/device", device=device, console=False, trial=trial)
     while True:
-        for batch in watch(loader) if watch else loader:
-            if stamp():
-                return None
+        for number, batch in enumerate(watch(loader) if watch else loader, start=1):
             batch.to(device, non_blocking=True)
             torch.emulated.kernel(case.step_ms, "step", device=device)
-            if stamp.__dict__.setdefault("read", itertools.count()).__next__() % 8 == 7:
-                torch.accelerator.synchronize()  # a loss that is logged now and then
+            if number % READ_EVERY == 0:
+                torch.accelerator.synchronize()
+                if stamp():
+                    return None
 
 
 def train_lightning(case: Case, settings: dict[str, Any], stamp: Stamp, trial: float = 0) -> Any:
@@ -195,7 +199,7 @@ def keras_data(case: Case, settings: dict[str, Any]) -> Any:
     auto = tf.data.AUTOTUNE
     if settings.get("resident"):
         batch = np.ones((case.batch, case.floats), "float32")
-        return tf.data.Dataset.from_tensors((batch, batch[:, :1])).repeat(case.items // case.batch).cache()
+        return tf.data.Dataset.from_tensors((batch, batch[:, :1])).cache().repeat()
 
     def load(index: Any) -> Any:
         row = tf.numpy_function(lambda number: make_item(case, int(number)), [index], tf.float32)
@@ -203,8 +207,8 @@ def keras_data(case: Case, settings: dict[str, Any]) -> Any:
 
     calls = auto if "parallel map" in settings or "AUTOTUNE" in settings else case.settings.get("num_parallel_calls")
     data = tf.data.Dataset.range(case.items).map(load, num_parallel_calls=calls)
-    data = data.cache().shuffle(64) if "cache" in settings else data
-    data = data.batch(case.batch, drop_remainder=True)
+    data = data.cache() if "cache" in settings else data
+    data = data.batch(case.batch, drop_remainder=True).repeat()
     if "deterministic" in settings:
         options = tf.data.Options()
         options.deterministic = False
@@ -232,7 +236,8 @@ def train_keras(case: Case, settings: dict[str, Any], stamp: Stamp, trial: float
         from feedwatch.keras import FeedWatch
 
         callbacks = [FeedWatch("runs/keras", console=False, trial=trial), *callbacks]
-    model.fit(keras_data(case, settings), epochs=10_000, verbose=0, callbacks=callbacks)
+    data = keras_data(case, settings)
+    model.fit(data, steps_per_epoch=ENDLESS, epochs=1, verbose=0, callbacks=callbacks)
 
 
 TRAIN = {"torch": train_torch, "lightning": train_lightning, "keras": train_keras, "device": train_device}
@@ -252,11 +257,17 @@ CASES = (
     Case("storage, one worker", "lightning", wait_ms=3.0, step_ms=8.0, settings={"num_workers": 1}),
     Case("decoding", "lightning", cpu_ms=1.0, step_ms=6.0),
     Case("enough already", "lightning", wait_ms=0.5, step_ms=10.0, settings={"num_workers": 2}),
-    Case("serial map, storage", "keras", wait_ms=1.0, step_ms=4.0, items=1600),
-    Case("serial map, decoding", "keras", cpu_ms=1.0, step_ms=6.0, items=1600),
-    Case("two calls", "keras", wait_ms=3.0, step_ms=4.0, items=1600, settings={"num_parallel_calls": 2}),
-    Case("no prefetch", "keras", wait_ms=0.5, step_ms=6.0, items=1600, settings={"num_parallel_calls": 4}),
-    Case("pageable copies", "device", wait_ms=0.1, step_ms=8.0, floats=500_000, settings={"num_workers": 1}),
-    Case("pageable copies, storage", "device", wait_ms=2.0, step_ms=8.0, floats=250_000, settings={"num_workers": 1}),
-    Case("pinned, storage", "device", wait_ms=2.0, step_ms=8.0, floats=50_000, settings={"pin_memory": True}),
-)
+    Case("serial map, storage", "keras", wait_ms=1.0, step_ms=4.0, items=800),
+    Case("serial map, decoding", "keras", cpu_ms=1.0, step_ms=6.0, items=800),
+    Case("two calls", "keras", wait_ms=3.0, step_ms=4.0, items=800, settings={"num_parallel_calls": 2}),
+    Case("no prefetch", "keras", wait_ms=0.5, step_ms=6.0, items=800, settings={"num_parallel_calls": 4}),
+    Case("pageable copies", "device", step_ms=8.0, floats=500_000, settings={"num_workers": 2}),
+    Case("copies longer than the step", "device", step_ms=4.0, floats=500_000, settings={"num_workers": 1}),
+    Case("small copies", "device", wait_ms=0.2, step_ms=8.0, floats=50_000, settings={"num_workers": 1}),
+    Case("storage, pageable", "device", wait_ms=2.0, step_ms=8.0, floats=125_000, settings={"num_workers": 1}),
+    Case("storage, no workers", "device", wait_ms=1.0, step_ms=8.0, floats=125_000),
+    Case("storage, pinned", "device", wait_ms=2.0, step_ms=8.0, floats=50_000, settings={"pin_memory": True}),
+    Case("one worker, pinned", "device", wait_ms=2.0, step_ms=8.0, floats=125_000,
+         settings={"pin_memory": True, "num_workers": 1}),
+    Case("decoding, pageable", "device", cpu_ms=0.5, step_ms=6.0, floats=125_000, settings={"num_workers": 1}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from feedwatch.guard import Guard
+from feedwatch.hooks.resting import wait_for_rest
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.sources import Again, Batches
 from feedwatch.hooks.unsaved import keep_unsaved
@@ -147,7 +148,7 @@ class TrialRun:
             trial.notes.append(f"other processes used {count(others, 'CPU')} meanwhile: the intervals are wider for it")
         self._fix = plan.fix
         trial.on_block = lambda: self._screen.show(trial.section(self._run.now_ns()), None)
-        self.board = Board(trial, plan.open_source, self._run.now_ns, plan.settle, later=plan.later)
+        self.board = Board(trial, plan.open_source, self._run.now_ns, plan.settle, rest=wait_for_rest, later=plan.later)
         self._screen.open()
 
     # -- while it runs ---------------------------------------------------------------------------

@@ -58,12 +58,13 @@ class BlockMeter:
         self._wanted_ns = int(seconds * 1e9)
         self._epochs = whole_epochs
         self._first = first  # the variant's first turn: its first epoch pays for what is only made once
-        self._warm_left = 0 if whole_epochs else variant.warm_up
+        self._warm_left = 0 if whole_epochs else variant.warm_up + (variant.fill if first else 0)
         self._stretch: list[int] = []
         self._before: float | None = None
         self._unsteady_ns = 0
         self._stretches = 0
         self._counting = False
+        self._from_here = False  # counting has just begun
         self._restarts = 0
         self._timed = False
         self._last_ns: int | None = None
@@ -123,10 +124,23 @@ class BlockMeter:
         """Its turn has just begun."""
         return not self._restarts and not self._timed
 
+    def long_enough(self, now_ns: int) -> bool:
+        return self._counting and now_ns - self._began_ns >= self._wanted_ns
+
     def enough(self, now_ns: int) -> bool:
-        counted = len(self._steps)
-        long = self._counting and now_ns - self._began_ns >= self._wanted_ns and counted >= LEAST_STEPS
-        return long and (self._epochs or not self._pending)
+        whole = self._epochs or not self._pending
+        return self.long_enough(now_ns) and len(self._steps) >= LEAST_STEPS and whole
+
+    @property
+    def counts_from_here(self) -> bool:
+        return self._from_here and not self._epochs
+
+    def counts_from(self, now_ns: int) -> None:
+        """The device has caught up with the warm-up, which took until now."""
+        self._from_here = False
+        self._last_ns = now_ns
+        if not self._steps:
+            self._began_ns = now_ns
 
     def block(self, now_ns: int) -> Block | None:
         """None: nothing whole was counted."""
@@ -164,7 +178,7 @@ class BlockMeter:
         return max(LEAST_STRETCH // 2 if long else LEAST_STRETCH, self.variant.lanes)
 
     def _begin(self, now_ns: int) -> None:
-        self._counting = True
+        self._counting = self._from_here = True
         if not self._steps:
             self._began_ns = now_ns
         self._drop()

@@ -21,6 +21,10 @@ class Source(Protocol):
 
     def restart(self) -> None: ...
 
+    def skip(self, most: int) -> None:
+        """Throw away what was made while others had their turn, and not more than so many batches. Raises as `next`."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -36,14 +40,15 @@ class Board:
         now_ns: Callable[[], int],
         settle: Callable[[], None] = lambda: None,
         *,
+        rest: Callable[[], None] = lambda: None,
         later: bool = False,
     ) -> None:
-        """`open_source` may raise Refused. `settle`: wait until the device has done its work; called where a block
-        begins, so that none is charged for another one's steps. `later`: sources hand out iterators, and the step
-        fetches.
+        """`open_source` may raise Refused. `settle`: wait until the device has done its work; called where counting
+        begins and ends, so that what is counted is what it did. `rest`: wait until workers of the variant before have
+        filled their queue. `later`: sources hand out iterators, and the step fetches.
         """
         self._trial, self._open, self._now_ns, self._settle = trial, open_source, now_ns, settle
-        self._later = later
+        self._rest, self._later = rest, later
         self._sources: dict[str, Source] = {}
         self._turn: Variant | None = None
         self._entered: Source | None = None
@@ -98,19 +103,25 @@ class Board:
         self._sources.clear()
 
     def _in_turn(self) -> Variant:
+        if self._trial.ends_soon(self._now_ns()):
+            self._settle()
         variant = self._trial.turn(self._now_ns())
         if variant is not self._turn:
             self._leave()
-            self._settle()
             if variant is not None:
+                self._close_all_but(variant)
+                self._settle()
+                self._rest()
                 # What was waited for was the last block's. This one begins now.
                 self._trial.pause()
                 variant = self._trial.turn(self._now_ns())
+        elif self._trial.counts_from_here:
+            self._settle()
+            self._trial.counts_from(self._now_ns())
         if variant is None:
             self.close()
             raise TrialOver(0)
         self._turn = variant
-        self._close_all_but(variant)
         return variant
 
     def _leave(self) -> None:
@@ -122,13 +133,18 @@ class Board:
         source = self._sources.get(variant.name)
         if source is None:
             source = self._sources[variant.name] = self._open(variant)
-        if source is not self._entered:
+        begins = source is not self._entered
+        if begins:
             self._leave()
             source.enter()
             self._entered = source
         if self._trial.fresh:
             self._trial.restart(self._now_ns())
             source.restart()
+        elif begins:
+            # A full queue would feed a slow variant for many steps before its own pace shows: it begins with none, as
+            # a training does.
+            source.skip(variant.made_ahead)
         asked_ns = self._now_ns()
         batch = source.next()
         if not self._later:
@@ -161,7 +177,9 @@ class Board:
             _quietly(source.close)
 
     def _close_all_but(self, variant: Variant) -> None:
-        """Workers of variants that are not in turn hold memory; only the run as it is keeps what it has."""
+        """Where a turn begins, not in every step: it takes a third of a millisecond. Workers of variants that are not
+        in turn hold memory; only the run as it is keeps what it has.
+        """
         for name, source in list(self._sources.items()):
             if name != variant.name and self._trial.done_with(name):
                 _quietly(source.close)

@@ -11,8 +11,10 @@ from feedwatch.trial.block import Block
 
 # What two trainings of one script differ by, however long each is watched: where threads and memory happen to be.
 FLOOR = 0.012
-# A mean of several blocks is within so many standard errors of the truth in 95 of 100 cases.
-SIGMAS = 2.1
+# A mean is within so many standard errors of the truth in 95 of 100 cases: where the error is known well, and where it
+# was told from the differences of 1, 2, 3 … blocks of the same thing (Student's t).
+SIGMAS = 2.0
+SIGMAS_OF_FEW = (12.7, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2, 2.18, 2.16, 2.14, 2.13)
 # A smaller difference is none: nobody would make an edit for it.
 NO_DIFFERENCE = 0.03
 # An interval that is not wider than this to each side answers the question.
@@ -66,22 +68,46 @@ def measured(name: str, blocks: Sequence[Block], floor: float = FLOOR) -> Measur
         counted_ns,
         counted_ns / steps / own[0].variant.batches,
         None if wait_ns is None else wait_ns / counted_ns,
-        speedup(own, [block for block in blocks if block.variant.role is Role.AS_IS], floor),
+        speedup(own, blocks, floor),
     )
 
 
-def speedup(own: Sequence[Block], as_is: Sequence[Block], floor: float = FLOOR) -> Span | None:
+def speedup(own: Sequence[Block], blocks: Sequence[Block], floor: float = FLOOR) -> Span | None:
+    as_is = [block for block in blocks if block.variant.role is Role.AS_IS]
     if not as_is or own[0].variant.role is Role.AS_IS:
         return None
     pairs = [_against_neighbours(block, as_is) for block in own]
     gains = [gain for gain, _ in pairs]
     within = sum(error**2 for _, error in pairs) / len(pairs) ** 2
-    # What blocks of one and the same thing differ by: of the run as it is, whose neighbours differ by it, too.
-    alike = [_apart(one, other) for one, other in pairwise(as_is)]
-    unrest = fmean(each**2 for each in alike) / 2 if alike else 0.0
-    between = max(variance(gains) if len(gains) > 1 else 0.0, unrest) / len(gains)
-    width = SIGMAS * math.sqrt(max(within, between) + floor**2)
+    known = unrest(blocks)
+    own_variance = variance(gains) if len(gains) > 1 else 0.0
+    between = max(own_variance, known.variance) * known.sigmas**2 / len(gains)
+    width = math.sqrt(max(SIGMAS**2 * within, between) + (SIGMAS * floor) ** 2)
     return Span(math.exp(fmean(gains) - width), math.exp(fmean(gains) + width))
+
+
+@dataclass(frozen=True, slots=True)
+class Unrest:
+    """What blocks of one and the same thing differ by, told from all that had more than one."""
+
+    variance: float
+    sigmas: float
+
+
+def unrest(blocks: Sequence[Block]) -> Unrest:
+    as_is = [block for block in blocks if block.variant.role is Role.AS_IS]
+    # Neighbours of the run as it is differ by twice the variance of one.
+    squares = [_apart(one, other) ** 2 / 2 for one, other in pairwise(as_is)]
+    gains: dict[str, list[float]] = {}
+    for block in blocks:
+        if as_is and block.variant.role is not Role.AS_IS:
+            gains.setdefault(block.variant.name, []).append(_against_neighbours(block, as_is)[0])
+    repeated = [each for each in gains.values() if len(each) > 1]
+    known = len(squares) + sum(len(each) - 1 for each in repeated)
+    if not known:
+        return Unrest(0.0, SIGMAS)
+    total = sum(squares) + sum(variance(each) * (len(each) - 1) for each in repeated)
+    return Unrest(total / known, SIGMAS_OF_FEW[min(known, len(SIGMAS_OF_FEW)) - 1])
 
 
 def _apart(one: Block, other: Block) -> float:

@@ -77,6 +77,19 @@ class Trial:
             self._take(meter, now_ns)
         return self._next(now_ns)
 
+    def ends_soon(self, now_ns: int) -> bool:
+        """The step that has just ended may be the last of its block."""
+        return self._meter is not None and self._meter.long_enough(now_ns)
+
+    @property
+    def counts_from_here(self) -> bool:
+        """Warm-up is over: the next step is the first that counts."""
+        return self._meter is not None and self._meter.counts_from_here
+
+    def counts_from(self, now_ns: int) -> None:
+        if self._meter is not None:
+            self._meter.counts_from(now_ns)
+
     def waited(self, wait_ns: int) -> None:
         if self._meter is not None:
             self._meter.waited(wait_ns)

@@ -20,11 +20,17 @@ class Variant:
     lanes: int = 1  # workers: batches come in rounds of so many
     ahead: int = 0  # batches that each of them may have ready
     batches: int = 1  # of one step of the loop: several where one call of the train function takes several
+    fill: int = 0  # batches until a cache is full: dropped once, in its first turn
+
+    @property
+    def made_ahead(self) -> int:
+        """Batches that may be ready when its turn begins."""
+        return self.lanes * self.ahead
 
     @property
     def warm_up(self) -> int:
-        """Batches that were made while another variant had its turn, and one more round."""
-        return self.lanes * self.ahead + self.lanes
+        """Batches until its queue is as full as it will be, and one more round."""
+        return self.made_ahead + self.lanes
 
 
 AS_IS = Variant("as it is", Role.AS_IS)

@@ -1,6 +1,7 @@
 import pytest
 
-from feedwatch.hooks.sources import Again, Batches, shell
+from feedwatch.hooks.sources import LONGEST_NS, Again, Batches, shell
+from tests.fakes.clock import FakeClock
 
 
 def test_batches_go_on_with_what_runs_and_begin_again_behind_its_end():
@@ -36,3 +37,28 @@ def test_a_shell_keeps_what_it_does_not_know():
     marker = object()
     assert shell((marker, [marker])) == (marker, [marker])
     assert shell(marker) is marker
+
+
+def test_only_what_is_ready_is_thrown_away():
+    clock = FakeClock()
+
+    def made():
+        for number in range(100):
+            clock.advance_ms(0.2 if number < 4 else 8)  # four were made while others had their turn
+            yield number
+
+    source = Batches(made)
+    source.skip(64, clock.now_ns)
+    assert source.next() == 5  # the fifth had to be waited for
+    always = Batches(lambda: iter(lambda: clock.advance_ms(1), 0))
+    began_ns = clock.now_ns()
+    always.skip(10**6, clock.now_ns)  # a cache has always one
+    assert clock.now_ns() - began_ns < 2 * LONGEST_NS
+    few = Batches(lambda: iter(range(9)))
+    few.skip(2, clock.now_ns)
+    assert few.next() == 2
+
+
+def test_data_that_ends_while_it_is_thrown_away_ends_as_ever():
+    with pytest.raises(StopIteration):
+        Batches(lambda: iter([1, 2])).skip(5, FakeClock().now_ns)

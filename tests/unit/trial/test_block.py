@@ -87,3 +87,11 @@ def test_long_steps_are_not_waited_for_longer_than_a_block():
     meter = BlockMeter(Variant("v"), seconds=1.0)
     end = walk(meter, [200] + [200, 900, 200, 900, 200, 900] + [200] * 4)
     assert meter.block(end) is not None
+
+
+def test_a_cache_is_filled_once():
+    variant = Variant("v", fill=20)
+    first, second = BlockMeter(variant, 0.01, first=True), BlockMeter(variant, 0.01, first=False)
+    times_ms = [1] + [10] * 28
+    assert first.block(walk(first, times_ms)) is None
+    assert second.block(walk(second, times_ms)).steps == 20

@@ -7,12 +7,12 @@ from feedwatch.trial.search import ListSearch
 from feedwatch.trial.variant import AS_IS, Refused, Variant
 from tests.fakes.clock import FakeClock
 
-OTHER = Variant("other", settings={"a": 1})
+OTHER = Variant("other", settings={"a": 1}, lanes=2, ahead=3)
 
 
 class Source:
     def __init__(self, name, closed):
-        self.name, self.closed, self.raises = name, closed, None
+        self.name, self.closed, self.raises, self.skipped = name, closed, None, []
 
     def next(self):
         if self.raises is not None:
@@ -23,6 +23,9 @@ class Source:
     def leave(self): ...
     def restart(self): ...
 
+    def skip(self, most):
+        self.skipped.append(most)
+
     def close(self):
         self.closed.append(self.name)
         raise OSError("a worker is gone already")
@@ -30,12 +33,17 @@ class Source:
 
 class Bench:
     def __init__(self, *, later=False):
-        self.clock, self.closed, self.sources, self.settled = FakeClock(), [], {}, 0
+        self.clock, self.closed, self.sources, self.behind_ms, self.rests = FakeClock(), [], {}, 0, 0
         self.trial = Trial(ListSearch([OTHER], lambda helped: helped[0]), 20)
-        self.board = Board(self.trial, self.open, self.clock.now_ns, self.settle, later=later)
+        self.board = Board(self.trial, self.open, self.clock.now_ns, self.settle, rest=self.rest_now, later=later)
 
     def settle(self):
-        self.settled += 1
+        """The device does what it was given."""
+        self.clock.advance_ms(self.behind_ms)
+        self.behind_ms = 0
+
+    def rest_now(self):
+        self.rests += 1
 
     def open(self, variant):
         return self.sources.setdefault(variant.name, Source(variant.name, self.closed))
@@ -53,12 +61,37 @@ class Bench:
         return {row.name: row for row in self.trial.section(self.clock.now_ns()).rows}
 
 
-def test_every_change_of_turns_waits_for_the_device():
+def test_every_change_of_turns_waits_until_the_workers_of_the_last_one_rest():
     bench = Bench()
     bench.until(AS_IS.name)
-    before = bench.settled
+    before = bench.rests
     bench.until("one cached batch")
-    assert bench.settled == before + 1
+    assert bench.rests == before + 1
+
+
+def test_every_turn_begins_with_an_empty_queue():
+    bench = Bench()
+    bench.rest()
+    assert bench.sources["other"].skipped == [6]
+    as_is = bench.sources[AS_IS.name].skipped
+    assert len(as_is) > 1
+    assert set(as_is) == {0}  # without workers there is none
+
+
+def test_what_a_device_still_has_to_do_is_counted_with_the_steps_that_asked_for_it():
+    """The host is through a step in 1 ms, the device needs 10 ms; every 16th step the host waits for it."""
+    bench = Bench()
+    for step in range(100_000):
+        try:
+            bench.board.next()
+        except TrialOver:
+            break
+        bench.clock.advance_ms(1)
+        bench.behind_ms += 9
+        if step % 16 == 15:
+            bench.settle()
+    for row in bench.trial.section(bench.clock.now_ns()).rows:
+        assert row.step_ms == pytest.approx(10.0, rel=0.001), row
 
 
 def test_a_variant_that_raises_in_its_turn_is_left_out_and_the_loop_gets_another_batch():

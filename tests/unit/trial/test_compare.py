@@ -4,7 +4,7 @@ import pytest
 
 from feedwatch.model.trial import Outcome, Span
 from feedwatch.trial.block import Block
-from feedwatch.trial.compare import FLOOR, drift, measured, outcome_of
+from feedwatch.trial.compare import FLOOR, SIGMAS, drift, measured, outcome_of, unrest
 from feedwatch.trial.variant import AS_IS, Variant
 
 OTHER = Variant("v")
@@ -64,3 +64,16 @@ def test_the_run_as_it_is_and_an_unknown_name_have_no_factor():
 )
 def test_what_an_interval_says(low, high, outcome):
     assert outcome_of(Span(low, high)) is outcome
+
+
+def test_what_blocks_of_the_same_differ_by_is_told_from_all_of_them():
+    assert unrest([]).variance == 0.0
+    shaky = [block(AS_IS, 0, 1000), block(OTHER, 1, 500), block(AS_IS, 2, 1100), block(OTHER, 3, 550)]
+    few, more = unrest(shaky), unrest([*shaky, block(AS_IS, 4, 1000), block(OTHER, 5, 500)])
+    assert few.variance > 0
+    assert few.sigmas > more.sigmas > SIGMAS  # two differences say less than four
+    alone = Variant("w")
+    quiet = [block(AS_IS, 0, 1000), block(OTHER, 1, 500), block(AS_IS, 2, 1000), block(alone, 3, 500)]
+    # A variant with a single block is as uncertain as the others are shaky.
+    assert measured("w", quiet).narrow
+    assert not measured("w", [*shaky, block(alone, 4, 500)]).narrow

@@ -36,6 +36,9 @@ class Source:
     def leave(self):
         assert self.loop.inside.pop() == self.variant.name
 
+    def skip(self, most):
+        self.loop.skipped.append((self.variant.name, most))
+
     def restart(self):
         self.given = 0
         self.loop.restarts += 1
@@ -52,7 +55,7 @@ class Loop:
         self.clock = FakeClock()
         self.compute_ms, self.load_ms, self.epoch, self.start_ms = compute_ms, load_ms, epoch, start_ms
         self.opened, self.closed, self.restarts, self.seen = [], [], 0, []
-        self.inside = []
+        self.inside, self.skipped = [], []
         self.slower = 1.0  # the machine, from some moment on
         self.refused = {}
 

@@ -8,3 +8,4 @@ def test_a_variant_says_what_it_changes():
 def test_warm_up_is_what_workers_have_ready_and_a_round_more():
     assert Variant("v", lanes=3, ahead=2).warm_up == 9
     assert Variant("v").warm_up == 1
+    assert Variant("v", lanes=3, ahead=2).made_ahead == 6

@@ -184,7 +184,9 @@ def interleaved(graph: Graph) -> None:
 
 
 def cached_behind(stage_from_end: int, elements: int) -> Edit:
-    """The first `elements` that leave a stage are kept, and come again and again: as fast as a cache that is full."""
+    """The first `elements` that leave a stage are kept, and come again and again: as fast as a cache that is full. A
+    shuffle before the stage would be kept with them, so it stands behind the cache, too.
+    """
 
     def edit(graph: Graph) -> None:
         chain = list(graph.chain())
@@ -194,6 +196,17 @@ def cached_behind(stage_from_end: int, elements: int) -> Edit:
         take = graph.add("TakeDataset", [stage.name, graph.number(elements)], stage)
         cache = graph.add("CacheDataset", [take.name, graph.text(b"")], stage)
         again = graph.add("RepeatDataset", [cache.name, graph.number(-1)], stage)
-        graph.behind(stage, [take, cache, again])
+        added = [take, cache, again]
+        size = _shuffled(graph, chain[stage_from_end + 1 :])
+        if size is not None:
+            inputs = [again.name, graph.number(min(size, elements)), graph.number(0), graph.number(0)]
+            added.append(graph.add("ShuffleDataset", inputs, stage))
+        graph.behind(stage, added)
 
     return edit
+
+
+def _shuffled(graph: Graph, stages: Sequence[Any]) -> int | None:
+    """Elements that a shuffle among these holds."""
+    sizes = [graph.constant_of(node.input[1]) for node in stages if node.op.startswith("ShuffleDataset")]
+    return next((size for size in sizes if size is not None and size > 0), None)

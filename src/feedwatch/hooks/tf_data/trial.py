@@ -117,8 +117,8 @@ class TfPlan:
     def _variant(self, settings: Mapping[str, SettingValue]) -> Variant:
         codes = tuple(CODES[name] for name in settings if name in CODES)
         advised = len(settings) == 1 and any(each.code in codes for each in self._findings)
-        ahead = self._kept.batches if CACHE in settings and self._kept is not None else 2
-        return Variant(_called(settings), settings=dict(settings), codes=codes, advised=advised, ahead=ahead)
+        fill = self._kept.batches if CACHE in settings and self._kept is not None else 0
+        return Variant(_called(settings), settings=dict(settings), codes=codes, advised=advised, ahead=2, fill=fill)
 
     def _together(self, helped: Sequence[Variant]) -> Variant:
         merged: dict[str, SettingValue] = {}

@@ -77,6 +77,16 @@ def test_a_cache_gives_its_elements_again_and_again():
         edited(plain, [cached_behind(99, 8)])
 
 
+def test_a_shuffle_before_the_cache_stands_behind_it_too():
+    plain = tf.data.Dataset.range(100).shuffle(50).map(lambda x: x * 2).batch(4)
+    after = edited(plain, [cached_behind(1, 8)])
+    assert ops(after)[1:3] == ["ShuffleDataset", "RepeatDataset"]
+    found = [batch.tolist() for batch in after.take(60).as_numpy_iterator()]
+    assert len({value for batch in found for value in batch}) == 8
+    assert len({tuple(batch) for batch in found}) > 2  # another order each time
+    assert "ShuffleDataset" not in ops(edited(numbers(), [cached_behind(1, 8)]))
+
+
 def test_no_edit_is_the_same_data_set():
     plain = numbers()
     assert edited(plain, []) is plain
