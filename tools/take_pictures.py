@@ -29,9 +29,12 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 IMAGES: Final = ROOT / "docs" / "images"
 CHROMIUM: Final = "/usr/bin/chromium"
 PORT: Final = 6217
-COLOURS: Final = 256  # enough for a flat page, and a third of the size
+# 256 colours are enough for a flat page, and a third of the size. Grounds and text are the frequent ones; the rare ones
+# have a meaning each, and stay apart.
+FREQUENT, RARE = 192, 64
 
-BEFORE, AFTER = "demo/keras/before", "demo/keras/after"
+BEFORE, AFTER, TRIAL = "demo/lightning/before", "demo/lightning/after", "demo/lightning/before-trial"
+STAGES = "demo/keras/before"
 
 
 def train(runs: Path) -> None:
@@ -117,8 +120,9 @@ class Camera:
         dark: bool = False,
         size: tuple[int, int] = (1440, 1000),
         first: Callable[[Any], None] = lambda _: None,
+        card: str | None = None,
     ) -> None:
-        """`first`: what a reader would click before looking."""
+        """`first`: what a reader would click before looking; `card`: only the card of this title."""
         width, height = size
         page = self._browser.new_page(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
@@ -133,11 +137,20 @@ class Camera:
         page.wait_for_timeout(1500)  # charts draw when their size is known
         first(room)
         page.wait_for_timeout(500)
-        picture = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
-        flat = picture.quantize(colors=COLOURS, dither=Image.Dither.NONE)
-        flat.save(IMAGES / f"{name}.png", optimize=True, pnginfo=origin())
+        shown = page if card is None else _card(room, card)
+        picture = Image.open(io.BytesIO(shown.screenshot(animations="disabled"))).convert("RGB")
+        _flat(picture).save(IMAGES / f"{name}.png", optimize=True, pnginfo=origin())
         print(f"{name}.png: {(IMAGES / f'{name}.png').stat().st_size // 1024} KB", flush=True)
         page.close()
+
+
+def _flat(picture: Image.Image) -> Image.Image:
+    counted = sorted(picture.getcolors(picture.width * picture.height) or (), reverse=True)
+    frequent = [part for _, colour in counted[:FREQUENT] for part in colour]  # type: ignore[union-attr] -- RGB
+    rare = picture.quantize(RARE, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*frequent, *rare[: 3 * RARE]])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def run(name: str) -> str:
@@ -152,8 +165,12 @@ def _scrolled_to(heading: str) -> Callable[[Any], None]:
     return lambda room: room.get_by_role("heading", name=heading).first.scroll_into_view_if_needed()
 
 
+def _card(room: Any, title: str) -> Any:
+    return room.locator("section.card", has=room.get_by_role("heading", name=title, exact=True))
+
+
 def _point_at_the_chart(room: Any) -> None:
-    card = room.locator("section.card", has=room.get_by_role("heading", name="Where a step goes", exact=True))
+    card = _card(room, "Where a step goes")
     card.scroll_into_view_if_needed()
     card.locator("svg").first.hover()
 
@@ -174,9 +191,11 @@ def take_all(runs: Path, camera: Camera) -> None:
         camera.take("healthy", address, run(own["healthy"]))
         camera.take("failed", address, run(own["failed"]))
         camera.take("ranks", address, run(own["ranks"]), first=_scrolled_to("Ranks"))
-        camera.take("tf-data", address, run(own["before"]), first=_scrolled_to("Input pipeline"))
+        camera.take("tf-data", address, run(own["stages"]), first=_scrolled_to("Input pipeline"))
         camera.take("hover", address, run(own["before"]), first=_point_at_the_chart)
         camera.take("rule-page", address, run(own["before"]), first=_open_rule)
+        camera.take("timeline", address, run(own["before"]), card="What happened in the last steps")
+        camera.take("trial", address, run(own["trial"]), card="Measured in turns")
         camera.take("compare", address, run(own["before"]) + compared(own["before"], own["after"]))
     with tensorboard(runs / "many") as address:
         camera.take("fifteen-runs", address)
@@ -189,7 +208,15 @@ def take_all(runs: Path, camera: Camera) -> None:
 
 def names(runs: Path) -> dict[str, str]:
     """As TensorBoard names them: the directories in which their event files lie."""
-    where = {"before": BEFORE, "after": AFTER, "healthy": "healthy", "failed": "failed", "ranks": "ranks"}
+    where = {
+        "before": BEFORE,
+        "after": AFTER,
+        "stages": STAGES,
+        "trial": TRIAL,
+        "healthy": "healthy",
+        "failed": "failed",
+        "ranks": "ranks",
+    }
     return {
         key: next((runs / name).rglob("events.out.tfevents.*")).parent.relative_to(runs).as_posix()
         for key, name in where.items()

@@ -36,10 +36,13 @@ function trialRow(row, picked, longest) {
   return h('tr', {},
     h('th', {scope: 'row'}, picked ? h('strong', {}, name) : name, row.note ? h('p', {class: 'note'}, text(row.note)) : null),
     h('td', {title: wait === null ? null : `waits for input ${percent(wait)}`}, step === null ? '' : ms(step)),
-    h('td', {}, step === null ? '' : bar(step / longest, picked ? 'p-compute' : 'p-other')),
-    h('td', {}, trialSpeed(row)),
-    h('td', {}, timesBetween(part(row.predicted)), row.contradicts === true ? ' (contradicted)' : ''));
+    h('td', {}, step === null ? '' : bar(step / longest, picked ? 'picked' : '')),
+    tightCell(trialSpeed(row)),
+    tightCell(timesBetween(part(row.predicted)), row.contradicts === true ? ' (contradicted)' : ''));
 }
+
+// A range is one word; a sentence may break.
+const tightCell = (words, more = '') => h('td', {class: (words + more).includes(' ') ? '' : 'tight'}, words, more);
 
 function trialSpeed(row) {
   if (row.role === 'as is') return '1×';

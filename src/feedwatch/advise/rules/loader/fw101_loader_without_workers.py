@@ -25,9 +25,10 @@ computing take turns, so a step costs the sum of both instead of the longer of t
 batch is made.
 
 ## Fix
-Set `num_workers` to the time one batch takes to load divided by the rest of the step, rounded up, but not above the
-CPUs this process may use (affinity and cgroup quota, divided by the ranks on the machine). Add
-`persistent_workers=True`, so that the workers are not started again for every epoch.
+Set `num_workers` to the time one batch takes to load divided by the rest of the step, rounded up. What workers compute
+has to fit the CPUs this process may use (affinity and cgroup quota, divided by the ranks on the machine); waiting for a
+drive or a network needs none, so there may be more workers than CPUs. Add `persistent_workers=True`, so that the
+workers are not started again for every epoch.
 
 ## When to leave it
 When the data set is a tensor in memory: workers then cost more than they save (see FW106). When an item cannot be
