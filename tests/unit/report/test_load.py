@@ -94,7 +94,9 @@ def test_a_bad_rank_file_costs_the_other_ranks_nothing(tmp_path, planted):
     read = load_run(tmp_path)
     assert (read.ranks.count, read.ranks.missing) == (2, 1)
     assert any("report.rank00001.json" in note for note in read.self_cost.notes)
-    assert not any(str(tmp_path) in note for note in read.self_cost.notes)  # a page made of this report may be published
+    assert not any(
+        str(tmp_path) in note for note in read.self_cost.notes
+    )  # a page made of this report may be published
     assert [each.run.rank for each in load_siblings(tmp_path, report(world_size=3))] == [2]
 
 
