@@ -33,9 +33,10 @@ MINUTES: Final = 30.0
 DICE: Final = random.Random()  # noqa: S311 -- throws faults, keeps no secret
 # Every so many fits the weights are compared with those of a bare fit.
 SAMPLED: Final = 20
-# The allocator, the frameworks' caches and the first files come in the first fits.
+# The allocator, the frameworks' caches and the first files come in the first fits: so much of their time, and so many.
+WARM_SHARE: Final = 0.25
 WARM_FITS: Final = 30
-# A framework grows by itself: so many fits without us tell how much.
+# A framework grows by itself, and torch keeps descriptors of killed workers: so many fits without us tell how much.
 BARE_FITS: Final = 30
 MOST_GROWTH_MB: Final = 8.0
 # Of a framework's time, for the one long fit; and what the user's code takes in each of its steps.
@@ -166,6 +167,16 @@ class Tally:
         self.fits = self.sampled = 0
         self.wrong: list[str] = []
         self.start: dict[str, float] | None = None
+        self.before_start = Counter[str]()  # fits and killed workers until then
+
+    def warm(self) -> None:
+        self.start = held()
+        self.before_start = self.bare_kinds()
+
+    def bare_kinds(self) -> "Counter[str]":
+        """What a framework grows by is asked for each kind of fit."""
+        killed = self.faults["killed_worker"]
+        return Counter({"fit": self.fits + self.sampled - killed, "killed worker": killed})
 
 
 def held() -> dict[str, float]:
@@ -319,6 +330,21 @@ def long_fit(bench: Any, where: Path, seconds: float) -> dict[str, Any]:
     }
 
 
+def without_us(bench: Any, fits: "Counter[str]") -> dict[str, float]:
+    """What so many bare fits of each kind grow by, estimated from a few."""
+    from tests.faults.benches import Inputs
+
+    found: Counter[str] = Counter()
+    for kind, inputs in (("fit", None), ("killed worker", Inputs(item=kill_at, workers=1))):
+        if fits[kind]:
+            before = held()
+            for _ in range(BARE_FITS):
+                bench.train([], lambda _: None, inputs)
+            for name, more in grown(before, held()).items():
+                found[name] += more * fits[kind] / BARE_FITS
+    return dict(found)
+
+
 def soak(framework: str, seconds: float, seed: int, directory: Path) -> dict[str, Any]:
     sys.path.insert(0, str(ROOT))
     warnings.simplefilter("ignore")
@@ -326,18 +352,17 @@ def soak(framework: str, seconds: float, seed: int, directory: Path) -> dict[str
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     bench, tally = bench_for(framework), Tally()
     torn: list[str] = []
-    began = time.monotonic()
-    while time.monotonic() < began + (1 - LONG_SHARE) * seconds or tally.start is None:
+    began, short_s = time.monotonic(), (1 - LONG_SHARE) * seconds
+    while time.monotonic() < began + short_s or tally.start is None:
         where = directory / f"run{tally.fits}"
         one_fit(bench, where, tally)
         torn += unreadable(where)
         shutil.rmtree(where, ignore_errors=True)
-        if tally.fits == WARM_FITS:
-            tally.start = held()
+        warm = tally.fits >= WARM_FITS and time.monotonic() > began + WARM_SHARE * short_s
+        if warm and tally.start is None:
+            tally.warm()
     end, took_s = held(), time.monotonic() - began
-    for _ in range(BARE_FITS):
-        bench.train([])
-    bare_mb = (held()["memory_mb"] - end["memory_mb"]) / BARE_FITS
+    bare = without_us(bench, tally.bare_kinds() - tally.before_start)
     long = long_fit(bench, directory / "long", LONG_SHARE * seconds)
     return {
         "framework": framework,
@@ -347,7 +372,7 @@ def soak(framework: str, seconds: float, seed: int, directory: Path) -> dict[str
         "sampled": tally.sampled,
         "faults": dict(tally.faults),
         "grown": grown(tally.start, end),
-        "bare_mb": bare_mb * (tally.fits + tally.sampled - WARM_FITS),
+        "bare": bare,
         "long": long,
         "wrong": tally.wrong + torn + long["wrong"],
     }
@@ -382,17 +407,17 @@ def row(framework: str, portions: list[dict[str, Any]]) -> str:
         return f"| {framework} | died: {said} | | | | | | | | |"
     fits, longs = sum(each["fits"] for each in whole), [each["long"] for each in whole]
     thrown = fits - sum(each["faults"].get("nothing", 0) for each in whole)
-    most = max(whole, key=lambda each: each["grown"]["memory_mb"] - each["bare_mb"])
+    most = max(whole, key=lambda each: each["grown"]["memory_mb"] - each["bare"].get("memory_mb", 0.0))
     left = {
-        name: max((each["grown"][name] for each in whole), key=abs)
-        + max((long["left"][name] for long in longs), key=abs)
+        name: sum(each["grown"][name] + each["long"]["left"][name] for each in whole)
         for name in ("threads", "descriptors")
     }
+    bare_left = sum(each["bare"].get("descriptors", 0.0) for each in whole)
     return (
         f"| {framework} | {len(whole)}, {sum(each['seconds'] for each in whole):.0f} s of short fits "
         f"| {fits:,} ({thrown:,} under a fault) | {sum(each['sampled'] for each in whole)} "
-        f"| {most['grown']['memory_mb']:+.1f} MB, without us {most['bare_mb']:+.1f} "
-        f"| {left['threads']:+.0f} / {left['descriptors']:+.0f} "
+        f"| {most['grown']['memory_mb']:+.1f} MB, without us {most['bare'].get('memory_mb', 0.0):+.1f} "
+        f"| {left['threads']:+.0f} / {left['descriptors']:+.0f}, without us {bare_left:+.0f} "
         f"| {sum(long['seconds'] for long in longs):.0f} s, {sum(long['steps'] for long in longs):,} steps "
         f"| {max(long['memory_mb'] for long in longs):+.1f} MB | {sum(sum(long['thrown'].values()) for long in longs)} "
         f"| {sum(len(each['wrong']) for each in whole)} |"
@@ -400,7 +425,7 @@ def row(framework: str, portions: list[dict[str, Any]]) -> str:
 
 
 def too_much(found: dict[str, Any]) -> bool:
-    growth_mb = max(found["grown"]["memory_mb"] - found["bare_mb"], found["long"]["memory_mb"])
+    growth_mb = max(found["grown"]["memory_mb"] - found["bare"].get("memory_mb", 0.0), found["long"]["memory_mb"])
     return bool(growth_mb > MOST_GROWTH_MB)
 
 

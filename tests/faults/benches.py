@@ -6,7 +6,10 @@
 
 import os
 import random
+import time
+from collections.abc import Mapping
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +33,8 @@ class Inputs(NamedTuple):
     batches: int = BATCHES
     nan: bool = False
     workers: int = 0
+    loader: Mapping[str, Any] = MappingProxyType({})  # more arguments of torch's DataLoader
+    epochs: int = EPOCHS
 
 
 def arrays(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
@@ -63,8 +68,16 @@ class KerasBench:
     def again(self, watch):
         return watch
 
+    def model(self):
+        keras = self.keras
+        model = keras.Sequential(
+            [keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dropout(0.2), keras.layers.Dense(1)]
+        )
+        model.compile("sgd", "mse")
+        return model
+
     def train(self, watches, act=lambda step: None, inputs: Inputs | None = None) -> Outcome:
-        keras, steps = self.keras, iter(range(10**6))
+        keras, steps, epochs = self.keras, iter(range(10**6)), (inputs or Inputs()).epochs
 
         class UsersOwn(keras.callbacks.Callback):
             async_safe = True
@@ -73,12 +86,9 @@ class KerasBench:
                 act(next(steps))
 
         keras.utils.set_random_seed(3)
-        model = keras.Sequential(
-            [keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dropout(0.2), keras.layers.Dense(1)]
-        )
-        model.compile("sgd", "mse")
+        model = self.model()
         data, more = self._data(inputs)
-        error = caught(lambda: model.fit(*data, **more, epochs=EPOCHS, verbose=0, callbacks=[*watches, UsersOwn()]))
+        error = caught(lambda: model.fit(*data, **more, epochs=epochs, verbose=0, callbacks=[*watches, UsersOwn()]))
         weights = b"".join(np.asarray(part).tobytes() for part in model.get_weights())
         draws = (random.random(), float(np.random.rand()), float(np.asarray(keras.ops.sum(keras.random.uniform((1,))))))
         return Outcome(weights, draws, error)
@@ -113,7 +123,8 @@ def torch_loader(inputs: Inputs):
                 inputs.item(index)
             return x[index * SIZE : (index + 1) * SIZE], y[index * SIZE : (index + 1) * SIZE]
 
-    return torch.utils.data.DataLoader(Items(), batch_size=None, shuffle=inputs.batches > 0, num_workers=inputs.workers)
+    shuffled = {"shuffle": inputs.batches > 0, "num_workers": inputs.workers}
+    return torch.utils.data.DataLoader(Items(), batch_size=None, **shuffled, **inputs.loader)
 
 
 class TorchBench:
@@ -153,7 +164,7 @@ class TorchBench:
 
         def loop():
             with watch or nullcontext():
-                for _ in range(EPOCHS):
+                for _ in range((inputs or Inputs()).epochs):
                     for x, y in loader if watch is None else watch(loader):
                         act(next(steps))
                         optimizer.zero_grad()
@@ -163,8 +174,31 @@ class TorchBench:
         return self.outcome(model, caught(loop))
 
 
+def tracker():
+    """A logger whose server takes files, and its time."""
+    from lightning.pytorch.loggers import Logger
+
+    class Server:
+        id = "1"
+
+        def log_artifact(self, *_, **__):
+            time.sleep(1)
+
+    class WandbLogger(Logger):
+        name, version, experiment = "tracker", "1", Server()
+
+        def log_metrics(self, metrics, step=None):
+            pass
+
+        def log_hyperparams(self, *_, **__):
+            pass
+
+    return WandbLogger()
+
+
 class LightningBench(TorchBench):
     name = "lightning"
+    logger: Any = False
 
     def __init__(self) -> None:
         import logging
@@ -197,8 +231,9 @@ class LightningBench(TorchBench):
             def configure_optimizers(self):
                 return torch.optim.SGD(self.parameters(), 0.01)
 
-        quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
-        trainer = pl.Trainer(max_epochs=EPOCHS, accelerator="cpu", callbacks=list(watches), **quiet)
+        quiet = dict.fromkeys(("enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+        epochs = (inputs or Inputs()).epochs
+        trainer = pl.Trainer(max_epochs=epochs, accelerator="cpu", callbacks=list(watches), logger=self.logger, **quiet)
         error = caught(lambda: trainer.fit(Model(), torch_loader(inputs or Inputs())))
         return self.outcome(layers, error)
 

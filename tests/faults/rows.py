@@ -12,17 +12,19 @@ import pickle
 import resource
 import shutil
 import signal
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tests.faults.benches import ALL, BATCHES, EPOCHS, KERAS, Inputs, Outcome
+from tests.faults import benches
+from tests.faults.benches import ALL, BATCHES, EPOCHS, KERAS, TORCH, Inputs, Outcome
 
 PLANTED = "planted by this row"
 STEPS = BATCHES * EPOCHS
@@ -37,6 +39,7 @@ class Scene:
     error: BaseException = field(default_factory=lambda: RuntimeError(PLANTED))
     watch: Any = None
     outcome: Outcome | None = None  # of the watched training
+    inner: Any = ()  # what watched a training inside of it
 
     @property
     def run(self) -> Path:
@@ -61,6 +64,11 @@ class Row:
     next_fit: bool = True
     threads_left: int = 0
     seconds: float | None = None  # how much longer the watched training may take
+    window_s: float | None = None  # shorter windows than usual, so that some are written in a short training
+    console: bool = False
+    stalls: bool = False  # needs the disk that stalls
+    alone: Callable[[Scene], dict[str, Any]] | None = None  # no training of the usual kind: only this is asked
+    uncaught: bool = False  # nobody catches the error: the process ends as a script does
     asynchronous: bool = False  # the error may come anywhere, also behind the training: there is nothing to compare
     dies: int | None = None  # exit status of the process: nothing can be checked but its files
 
@@ -80,9 +88,15 @@ def played(name: str, bench: Any, where: Path) -> dict[str, Any]:
     """What must be true afterwards, by name; a value that is not True tells what is wrong."""
     made = ROWS[name]
     scene = Scene(bench, where, error=made.error())
+    if made.alone is not None:
+        return made.alone(scene)
     bare, took_s = (None, 0.0) if made.asynchronous else timed(scene, made, [])
     made.before(scene)
-    scene.watch = bench.watch(where, console=False)
+    scene.watch = bench.watch(where, console=made.console)
+    if made.window_s is not None:
+        scene.watch._settings = replace(scene.watch._settings, window_seconds=made.window_s)
+    if made.uncaught:
+        benches.caught = lambda call: call()
     with ExitStack() as fault, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         fault.enter_context(made.around(scene))
@@ -103,7 +117,7 @@ def timed(scene: Scene, made: Row, watches: list[Any]) -> tuple[Outcome, float]:
     try:
         outcome = scene.bench.train(watches, made.act(scene), made.inputs(scene))
     except RuntimeError as error:
-        if not made.asynchronous:
+        if made.uncaught or not made.asynchronous:
             raise
         outcome = Outcome(b"", (), error)
     return outcome, time.perf_counter() - began
@@ -126,13 +140,14 @@ def compared(made: Row, scene: Scene, bare: Outcome | None, watched: Outcome) ->
 def after(made: Row, scene: Scene) -> dict[str, Any]:
     """While the error, and with it the frames of `fit`, is still held, as in a notebook."""
     gc.collect()
-    # Where the end itself is broken, or stalled, its thread and its file are still there.
-    found = {"files": made.threads_left > 0 or not open_files(scene.where) or open_files(scene.where)}
+    found = {}
     if made.status:
         status = eventually(lambda: status_on_disk(scene), lambda read: read in made.status)
         found["status"] = status in made.status or status
     threads = eventually(our_threads, lambda left: len(left) <= made.threads_left)
-    return found | {"threads": len(threads) <= made.threads_left or threads}
+    # Where the end itself is broken its thread and its file are still there.
+    files = [] if made.threads_left else open_files(scene.where)
+    return found | {"threads": len(threads) <= made.threads_left or threads, "files": files == [] or files}
 
 
 def eventually(read: Callable[[], Any], right: Callable[[Any], bool]) -> Any:
@@ -239,6 +254,15 @@ def unknown_verdict(scene: Scene) -> dict[str, Any]:
     }
 
 
+row("F46", inputs=lambda scene: Inputs(batches=0), status=())
+row(
+    "F38",
+    inputs=lambda scene: Inputs(
+        workers=1, loader={"multiprocessing_context": "spawn", "collate_fn": lambda items: items}
+    ),
+    frameworks=("keras-torch", "lightning", "torch"),
+    status=(),
+)
 row("F47", inputs=lambda scene: Inputs(batches=1), more=unknown_verdict)
 
 
@@ -280,6 +304,40 @@ def on_another_thread(scene: Scene):
 row("F60", around=on_another_thread)
 
 
+def two_at_once(scene: Scene) -> dict[str, Any]:
+    """They share torch's random numbers, so that there are no weights to compare."""
+    watches = [scene.bench.watch(scene.where / name, console=False) for name in "ab"]
+    threads = [threading.Thread(target=scene.bench.train, args=([watch],)) for watch in watches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = [(watch.report.status.value, watch.report.steps.batches) for watch in watches]
+    return {"two runs": told == [("finished", STEPS)] * 2 or told, "threads": not our_threads(), **files_of(scene)}
+
+
+def files_of(scene: Scene) -> dict[str, Any]:
+    return {"files": not open_files(scene.where) or open_files(scene.where)}
+
+
+row("F59", alone=two_at_once, frameworks=TORCH)
+
+
+def train_another(scene: Scene) -> None:
+    inner = [] if scene.watch is None else [scene.bench.watch(scene.where.with_name("inner"), console=False)]
+    error = scene.bench.train(inner).error
+    assert error is None, error
+    scene.inner = inner
+
+
+def both_counted(scene: Scene) -> dict[str, Any]:
+    told = [(watch.report.status.value, watch.report.steps.batches) for watch in (scene.watch, *scene.inner)]
+    return {"outer and inner": told == [("finished", STEPS)] * 2 or told}
+
+
+row("F58", act=at(5, train_another), more=both_counted, frameworks=TORCH)
+
+
 def several_fits(scene: Scene) -> dict[str, Any]:
     for _ in range(2):
         assert next_fit(scene) is True
@@ -319,17 +377,20 @@ row("F67", act=at(5, raise_it), error=lambda: KeyboardInterrupt(PLANTED), more=r
 # -- faults: the end of the process --------------------------------------------------------------
 
 
-def dying(do: Callable[[], None]) -> Callable[[Scene], Act]:
-    """Late enough that a window was handed over and written."""
+WINDOW_S = 0.1
+
+
+def after_a_report(do: Callable[[Scene], None]) -> Callable[[Scene], Act]:
+    """In the watched training, when a window was handed over and written."""
 
     def make(scene: Scene) -> Act:
         def act(step: int) -> None:
             if scene.watch is None:
                 return
-            time.sleep(1.1 if step in (3, 4) else 0.0)
+            time.sleep(WINDOW_S if step in (3, 4) else 0.0)
             if step == 6:
-                time.sleep(0.6)
-                do()
+                eventually((scene.run / "report.json").exists, bool)
+                do(scene)
 
         return act
 
@@ -341,10 +402,23 @@ def terminate(*_: Any) -> None:
 
 
 NOT_LIGHTNING = tuple(framework for framework in ALL if framework != "lightning")
-row("F33", act=dying(terminate), dies=-signal.SIGTERM, status=("running",), frameworks=NOT_LIGHTNING)
+KILLED = {"status": ("running",), "window_s": WINDOW_S, "asynchronous": True}
+row("F33", act=after_a_report(terminate), dies=-signal.SIGTERM, frameworks=NOT_LIGHTNING, **KILLED)
 row("F33-handled", act=at(5, terminate), frameworks=("lightning",), **STOPPED)  # Lightning has a handler of its own
-row("F34", act=dying(lambda: os.kill(os.getpid(), signal.SIGKILL)), dies=-signal.SIGKILL, status=("running",))
-row("F35", act=dying(lambda: os._exit(3)), dies=3, status=("running",))
+row("F34", act=after_a_report(lambda _: os.kill(os.getpid(), signal.SIGKILL)), dies=-signal.SIGKILL, **KILLED)
+row("F35", act=after_a_report(lambda _: os._exit(3)), dies=3, **KILLED)
+
+
+def press_ctrl_c(*_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+LAST_WORDS = {"asynchronous": True, "uncaught": True}
+row("F68-error", act=at(5, raise_it), dies=1, status=("failed",), **LAST_WORDS)
+row("F68-exit", act=at(5, raise_it), error=lambda: SystemExit(3), dies=3, status=("interrupted",), **LAST_WORDS)
+PRESSED = {"act": at(5, press_ctrl_c), "status": ("interrupted",), **LAST_WORDS}
+row("F68-ctrl-c", dies=-signal.SIGINT, frameworks=NOT_LIGHTNING, **PRESSED)
+row("F68-ctrl-c-handled", dies=1, frameworks=("lightning",), **PRESSED)  # Lightning makes an exit of it
 
 
 # -- faults: output ------------------------------------------------------------------------------
@@ -372,15 +446,15 @@ def slow_steps(act: Callable[[Scene], Act]) -> Callable[[Scene], Act]:
 
         def both(step: int) -> None:
             inner(step)
-            time.sleep(0.25 if scene.watch is not None and step in FAULTY else 0.0)
+            time.sleep(WINDOW_S if scene.watch is not None and step in FAULTY else 0.0)
 
         return both
 
     return make
 
 
-row("F18", act=slow_steps(between(2, 7, *limit(resource.RLIMIT_FSIZE, lambda: 100))))
-row("F23", act=slow_steps(between(2, 7, *limit(resource.RLIMIT_NOFILE, lambda: 3))))
+row("F18", act=slow_steps(between(2, 7, *limit(resource.RLIMIT_FSIZE, lambda: 100))), window_s=WINDOW_S)
+row("F23", act=slow_steps(between(2, 7, *limit(resource.RLIMIT_NOFILE, lambda: 3))), window_s=WINDOW_S)
 
 
 @contextmanager
@@ -406,22 +480,71 @@ row(
     "F23-late",
     act=slow_steps(between(2, 7, *limit(resource.RLIMIT_NOFILE, lambda: 3))),
     around=tf_data_is_read_late,
+    window_s=WINDOW_S,
     frameworks=KERAS[:1],
 )
-row("F20", act=slow_steps(at(7, lambda scene: shutil.rmtree(scene.run, ignore_errors=True))))
+row("F20", act=slow_steps(at(7, lambda scene: shutil.rmtree(scene.run, ignore_errors=True))), window_s=WINDOW_S)
 
 
-def stalled(scene: Scene):
-    return patch("feedwatch.report.tensorboard.SummaryOutput.scalars", lambda *_: time.sleep(60))
+def flag(scene: Scene) -> Path:
+    """The disk stalls while this file is there (stalled_disk.c)."""
+    return scene.where.parent / "stalls"
 
 
-def stalled_file(scene: Scene):
-    return patch("feedwatch.digest.write_report_file", lambda *_: time.sleep(60))
+@contextmanager
+def a_disk_that_can_stall(scene: Scene):
+    """It goes on again when the training has ended: then the last report is written."""
+    os.environ.update(STALL_PREFIX=str(scene.where), STALL_FLAG=str(flag(scene)))
+    try:
+        yield
+    finally:
+        flag(scene).unlink(missing_ok=True)
+
+
+def stall(scene: Scene) -> None:
+    if scene.watch is not None:
+        flag(scene).touch()
 
 
 # Two seconds, and what the watched training itself takes longer on a machine that others share.
-row("F21", around=stalled, threads_left=1, seconds=4.5, next_fit=False)
-row("F21-report", around=stalled_file, threads_left=1, seconds=4.5, next_fit=False, status=())
+STALLS = {"stalls": True, "around": a_disk_that_can_stall, "window_s": WINDOW_S}
+row("F21", act=at(2, stall), seconds=4.5, **STALLS)
+
+
+@contextmanager
+def ranks_and_trackers(scene: Scene):
+    """Whatever could make the end look at the disk once more: other ranks' reports, a page for a tracker."""
+    with ExitStack() as stack:
+        stack.enter_context(a_disk_that_can_stall(scene))
+        if scene.bench.name == "torch":
+            stack.enter_context(patch.dict(os.environ, RANK="0", WORLD_SIZE="2", LOCAL_WORLD_SIZE="2"))
+        if scene.bench.name == "lightning":
+            stack.enter_context(patch.object(scene.bench, "logger", benches.tracker()))
+        yield
+
+
+# After a report: there is something to print when the run ends.
+row("F73", act=after_a_report(stall), console=True, seconds=5.5, **STALLS | {"around": ranks_and_trackers})
+
+
+def ctrl_c_in_a_moment(scene: Scene) -> None:
+    if scene.watch is not None:
+        threading.Timer(0.6, press_ctrl_c).start()
+
+
+def stall_and_press(scene: Scene) -> Act:
+    stalling, pressing = after_a_report(stall)(scene), at(STEPS - 1, ctrl_c_in_a_moment)(scene)
+    return lambda step: (stalling(step), pressing(step))[0]
+
+
+# Where a machine is busy, it comes a little before the end.
+row(
+    "F84",
+    act=stall_and_press,
+    ours_raises=KeyboardInterrupt,
+    status=("finished", "interrupted"),
+    **STALLS,
+)
 
 
 def event_files(scene: Scene) -> list[Path]:
@@ -449,6 +572,70 @@ row(
     before=broken_tail,
     more=lambda scene: {"left alone": event_files(scene)[0].read_bytes() == b"\x10\x00broken"},
 )
+
+
+def a_link_for_our_directory(scene: Scene) -> None:
+    victim = scene.where.parent / "victims"
+    victim.mkdir()
+    (victim / "report.json").write_text("precious")
+    scene.where.mkdir()
+    scene.run.symlink_to(victim)
+
+
+def nothing_went_there(scene: Scene) -> dict[str, Any]:
+    victim = scene.where.parent / "victims"
+    left = sorted(each.name for each in victim.iterdir())
+    found = {"nothing beside": left == ["report.json"] or left}
+    scene.run.unlink()  # so that the next fit has a directory
+    return found | {"victim": (victim / "report.json").read_text() == "precious"}
+
+
+row("F74-directory", before=a_link_for_our_directory, more=nothing_went_there, status=())
+
+
+def refused(scene: Scene, log_dir: Any, because: str) -> Any:
+    from feedwatch.errors import SettingError
+
+    try:
+        scene.bench.watch(log_dir, console=False)
+    except SettingError as error:
+        return because in str(error) or str(error)
+    return "no error"
+
+
+def in_the_way(scene: Scene) -> dict[str, Any]:
+    scene.where.write_text("a file")
+    return {"refused": refused(scene, scene.where / "run", "cannot be made")}
+
+
+def at_home(scene: Scene) -> dict[str, Any]:
+    """Where `~` is the user's home, and no directory of that name is made."""
+    home = scene.where / "home"
+    home.mkdir(parents=True)
+    os.chdir(scene.where)
+    with patch.dict(os.environ, HOME=str(home)):
+        watch = scene.bench.watch("~/runs", console=False)
+        error = scene.bench.train([watch]).error
+    found = {"at home": (home / "runs" / "feedwatch" / "report.json").exists(), "error": error is None or repr(error)}
+    return found | {"no other": not (scene.where / "~").exists()}
+
+
+def without_the_framework(scene: Scene) -> dict[str, Any]:
+    kind = scene.bench.name.partition("-")[0]
+    for name in [name for name in sys.modules if name.startswith("feedwatch")]:
+        del sys.modules[name]
+    with patch.dict(sys.modules, {"keras" if kind == "keras" else "torch": None}):
+        try:
+            __import__(f"feedwatch.{kind}")
+        except ImportError as error:
+            return {"command": f'pip install "feedwatch[{kind}]"' in str(error) or str(error)}
+    return {"command": "no error"}
+
+
+row("F19", alone=in_the_way)
+row("F22", alone=lambda scene: {"refused": refused(scene, "gs://bucket/runs", "local directory")})
+row("F88", alone=at_home)
+row("F70", alone=without_the_framework)
 
 
 def plant_links(scene: Scene) -> None:
@@ -498,9 +685,57 @@ row(
     threads_left=1,
 )
 row("F32-ours", around=ours_fails(WINDOW, KeyboardInterrupt), ours_raises=KeyboardInterrupt, status=(), threads_left=1)
-row("F36-ours", around=ours_fails(HAND_OVER, MemoryError))
-row("F79", around=ours_fails(HAND_OVER, ZeroDivisionError))
-row("F85", around=ours_fails(HAND_OVER, Nasty))
+IN_EVERY_STEP = {"act": lambda scene: lambda step: time.sleep(0.002), "window_s": 0.001}
+row("F36-ours", around=ours_fails(HAND_OVER, MemoryError), **IN_EVERY_STEP)
+row("F79", around=ours_fails(HAND_OVER, ZeroDivisionError), **IN_EVERY_STEP)
+row("F85", around=ours_fails(HAND_OVER, Nasty), **IN_EVERY_STEP)
+
+
+def each_part_of_the_loop_fails_in_turn(scene: Scene) -> dict[str, Any]:
+    """Same training, one warning per part. What Lightning and Keras call is listed in their own tests."""
+    from feedwatch.hooks.loop import LoopWatch
+    from feedwatch.hooks.run import WatchedRun
+    from feedwatch.hooks.torch.loader import TrainLoaders
+    from feedwatch.hooks.torch.loop import FeedWatch, TorchLooks
+    from feedwatch.hooks.walks import Walks
+    from feedwatch.session import Session
+
+    parts = [
+        (Session, "open"),
+        (Session, "hand_over"),
+        (WatchedRun, "hand_over"),
+        (FeedWatch, "_open"),
+        (LoopWatch, "_begin"),
+        (TrainLoaders, "see"),
+        (TrainLoaders, "look_at"),
+        (TrainLoaders, "read"),
+        (TorchLooks, "at_iterator"),
+        (TorchLooks, "samples"),
+        (TorchLooks, "closer"),
+        (Walks, "_look_closer"),
+    ]
+    bare, found = scene.bench.train([]), {}
+    for owner, method in parts:
+        scene.watch = scene.bench.watch(scene.where / method, console=False)
+        scene.watch._settings = replace(scene.watch._settings, window_seconds=0.001)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with ours_fails_at(owner, method):
+                watched = scene.bench.train([scene.watch])
+        told = [str(each.message) for each in said if "feedwatch:" in str(each.message)]
+        right = watched == bare and len(told) == len(set(told)) == 1
+        found[f"{owner.__name__}.{method}"] = right or f"{watched.error!r} {told}"
+    return found
+
+
+def ours_fails_at(owner: type, method: str) -> Any:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("planted")
+
+    return patch.object(owner, method, broken)
+
+
+row("F28", alone=each_part_of_the_loop_fails_in_turn, frameworks=("torch",))
 
 
 def no_path_in_notes(scene: Scene) -> dict[str, Any]:

@@ -136,8 +136,9 @@ def test_a_command_with_any_words_answers(command, words):
             os.chdir(here)
 
 
-ROUTES = ("/summary", "/report", "/rule", "/index.js", "/style.css")
-queries = st.dictionaries(st.sampled_from(["run", "code", "x"]) | st.text(max_size=4), st.text(max_size=30), max_size=3)
+ROUTES = ("/summary", "/report", "/rule", "/compare", "/index.js", "/style.css")
+asked_for = st.sampled_from(["run", "code", "before", "after", "x"])
+queries = st.dictionaries(asked_for | st.text(max_size=4), st.text(max_size=30) | st.just("a/feedwatch"), max_size=3)
 
 
 class Stored:
@@ -159,5 +160,5 @@ def test_every_route_answers_whatever_is_asked_and_whatever_is_stored(route, met
     asked = {"run": "a/feedwatch"} | query
     answer = Client(apps[route]).open(method=method, query_string=asked)
     assert answer.status_code in (200, 404, 405)
-    if method == "GET" and route in ("/summary", "/report", "/rule"):
+    if method == "GET" and route in ("/summary", "/report", "/rule", "/compare"):
         json.loads(answer.data, parse_constant=lambda name: 1 / 0)  # NaN is no JSON

@@ -5,8 +5,6 @@ import json
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -211,25 +209,6 @@ def test_the_kill_switch_leaves_no_trace(tmp_path, monkeypatch):
     assert not (tmp_path / "root" / "feedwatch").exists()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, "interrupted"), (signal.SIGINT, "interrupted")])
-def test_a_signal_ends_the_run_and_the_report_says_so(number, status, tmp_path):
-    done = run(
-        tmp_path,
-        f"""
-        class Ending(Model):
-            def on_train_batch_end(self, outputs, batch, index):
-                if index == 20:
-                    os.kill(os.getpid(), {int(number)})
-
-        trainer(directory, [FeedWatch(console=False)]).fit(Ending(), DataLoader(Items(), batch_size=2))
-        """,
-    )
-
-    report = json.loads((tmp_path / "feedwatch" / "report.json").read_text())
-    assert report["status"] == status, done.stderr[-2000:]
-    assert report["steps"]["batches"] in (20, 21)
-
-
 @pytest.mark.parametrize("flavour", ["lightning.pytorch", "pytorch_lightning"])
 def test_one_variable_in_the_environment_watches_a_script_without_an_edit(flavour, tmp_path):
     body = "trainer(directory, []).fit(Model(), DataLoader(Items(), batch_size=4))"
@@ -239,12 +218,3 @@ def test_one_variable_in_the_environment_watches_a_script_without_an_edit(flavou
     report = json.loads((tmp_path / "feedwatch" / "report.json").read_text())
     assert report["steps"]["batches"] == 32
     assert "feedwatch report" in done.stderr
-
-
-def test_a_missing_framework_names_the_command():
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "try:\n    import feedwatch.lightning\nexcept ImportError as error:\n    print(error)"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'pip install "feedwatch[lightning]"' in answer.stdout

@@ -49,25 +49,6 @@ def test_f18_a_full_disk_costs_records_and_nothing_else(tmp_path):
     assert reader.Scalars("feedwatch/stall_ratio")
 
 
-def test_f20_a_removed_log_directory_does_not_stop_training(tmp_path):
-    done = survived(
-        run(
-            """
-            import shutil
-            session = opened(where / "run")
-            def hook(step):
-                if step == 100:
-                    time.sleep(0.3)
-                    shutil.rmtree(where / "run")
-            train(session, hook=hook)
-            session.close(Status.FINISHED)
-            """,
-            tmp_path,
-        )
-    )
-    assert done.returncode == 0
-
-
 def test_f21_a_stalled_disk_delays_the_end_by_no_more_than_its_deadline(tmp_path):
     done = survived(
         run(
@@ -162,39 +143,6 @@ def test_a_disk_that_is_full_for_a_moment_costs_a_moment(tmp_path):
     assert any("failed for" in note and "point" in note for note in report.self_cost.notes)
 
 
-def test_f23_too_many_open_files_does_not_stop_training(tmp_path):
-    done = survived(
-        run(
-            """
-            import resource
-            session = opened()
-            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-            train(session)
-            session.close(Status.FINISHED)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            """,
-            tmp_path,
-        )
-    )
-    assert done.returncode == 0
-
-
-def test_f24_two_runs_in_one_directory_both_stay_readable(tmp_path):
-    for _ in range(2):
-        survived(run("session = opened(); train(session); session.close(Status.FINISHED)", tmp_path))
-    assert load_run(tmp_path).status is Status.FINISHED
-    assert len(list(tmp_path.glob("*tfevents*"))) == 2
-
-
-def test_f25_the_broken_tail_of_an_earlier_crash_is_not_appended_to(tmp_path):
-    old = tmp_path / "events.out.tfevents.1.old"
-    old.write_bytes(b"\x10\x00broken")
-    survived(run("session = opened(); train(session); session.close(Status.FINISHED)", tmp_path))
-    assert old.read_bytes() == b"\x10\x00broken"
-    assert load_run(tmp_path).status is Status.FINISHED
-
-
 def test_f34_after_kill_9_the_files_are_readable_to_the_last_window(tmp_path):
     done = run(
         """
@@ -213,12 +161,6 @@ def test_f34_after_kill_9_the_files_are_readable_to_the_last_window(tmp_path):
     assert reader.Scalars("feedwatch/stall_ratio")[-1].step >= 140
     assert load_run(tmp_path).status is Status.RUNNING
     assert json.loads((tmp_path / "report.json").read_text())["schema"] == 2
-
-
-def test_f35_os_exit_leaves_readable_files(tmp_path):
-    done = run("session = opened(); train(session); time.sleep(0.5); os._exit(3)", tmp_path)
-    assert done.returncode == 3
-    assert load_run(tmp_path).status is Status.RUNNING
 
 
 def test_f55_a_fork_after_our_thread_started_neither_hangs_nor_writes(tmp_path):
