@@ -23,14 +23,14 @@ from feedwatch.model.verdict import Basis, Gain, Pace, PaceStage
 NOISE: Final = 0.05
 # Of the logarithm of a gain: the more a change is said to gain, the more the model may be wrong about it, besides what
 # is varied below.
-UNSURE: Final = 0.1
+UNSURE: Final = 0.06
 # A model that is off by more than this is not asked about changes.
 USABLE: Final = 1.7
 # Loading that is less than half of what it was no longer empties the caches.
 LIGHT: Final = 0.5
 # Of what a step usually gains by that: surely, and at most.
-LEAST_WARM: Final = 0.5
-MOST_WARM: Final = 1.25
+LEAST_WARM: Final = 0.6
+MOST_WARM: Final = 1.2
 # Threads that wake often are delayed often, on an idle machine too: so much of a delay may be only that.
 MERE_WAKE_UPS: Final = 0.7
 # Many calls at once may take longer than the run together, but not longer than all of them could.

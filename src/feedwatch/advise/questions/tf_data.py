@@ -22,7 +22,7 @@ READ_MB: Final = 0.3
 # At best and at worst, of that.
 READ_RANGE: Final = (0.5, 2.0)
 # Ending an epoch and beginning the next takes Keras so long with data in memory (measured), at best and at worst.
-EPOCH_START_MS: Final = (6.0, 20.0)
+EPOCH_START_MS: Final = (5.0, 15.0)
 # Stages that do something; a cache behind the others saves nothing.
 WORKING: Final = frozenset(
     {"Map", "ParallelMap", "MapAndBatch", "Interleave", "ParallelInterleave", "FlatMap", "FromGenerator", "TFRecord",
