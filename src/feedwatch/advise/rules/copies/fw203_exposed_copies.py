@@ -23,7 +23,7 @@ HIDDEN_ENOUGH: Final = 0.5
 # Copies and kernels share the device's memory and slow each other down a little.
 LEAST_REMOVED: Final = 0.8
 # Where the loader's queue is empty at more than a few steps, it may not fill any faster than it does now.
-MOSTLY_READY: Final = 0.9
+MOSTLY_READY: Final = 0.75
 
 TORCH: Final = """from torch.utils._pytree import tree_leaves, tree_map_only
 
