@@ -31,7 +31,7 @@ TIMED_STEPS: Final = 7
 # The first steps make the events that all later ones record again.
 FIRST_TIMED_STEP: Final = 3
 # What begins so soon after the end of something else begins with it: one event is enough for both.
-SAME_MOMENT_NS: Final = 50_000
+SAME_MOMENT_NS: Final = 100_000
 _OPENING: Final = (INPUT, COMPUTE)  # the engine opens a step with these, see measure/steps.py
 
 
