@@ -127,6 +127,7 @@ class Digest:
         self.beside_ranks: Report | None = None  # the last one that was written, with what the other ranks had written
         self.own_ns_per_step: float | None = None  # on the training thread, as the hook says
         self.own_startup_ns: int | None = None
+        self.closing_since_ns: int | None = None  # from then on the end of training waits for the last report
         self.own_cpu_ns = 0  # on the sink's thread, while training ran
         self.reader = reader
         self.windows = windows
@@ -281,12 +282,17 @@ class Digest:
                     ns_per_step=self.own_ns_per_step,
                     sink_cpu_ns=self.own_cpu_ns,
                     dropped_windows=dropped_windows,
-                    startup_ns=self.own_startup_ns,
+                    startup_ns=self._own_once_ns(),
                     notes=tuple(self._notes(run)),
                 ),
                 now_s=now_s,
             )
         )
+
+    def _own_once_ns(self) -> int | None:
+        if self.closing_since_ns is None:
+            return self.own_startup_ns
+        return (self.own_startup_ns or 0) + self._clock.now_ns() - self.closing_since_ns
 
     def _advise(self, case: Case) -> tuple[Finding, ...]:
         return with_measured(advise(case), case.facts.trial)

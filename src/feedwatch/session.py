@@ -225,7 +225,7 @@ class Session:
     def _read(self, log: Log) -> list[Piece]:
         last = log is self._last_log
         if last:  # whatever fails below, the last report is written
-            self._digest.status = self._status
+            self._digest.status, self._digest.closing_since_ns = self._status, log.ended_ns
         if self._sink.dropped != self._lost_logs:
             self._lost_logs = self._sink.dropped
             self._digest.reader.lost()

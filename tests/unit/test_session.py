@@ -85,6 +85,13 @@ def test_close_is_idempotent_and_the_first_reason_stands(tmp_path, clock):
     assert load_run(tmp_path).status is Status.FAILED
 
 
+def test_what_the_end_of_training_waits_for_is_a_cost_of_ours(tmp_path, clock):
+    session = opened(tmp_path, clock)
+    session.each_window("slow", lambda: clock.advance_ms(30))
+    session.close(Status.FINISHED)
+    assert session.report.startup.own_ms == pytest.approx(30)
+
+
 def test_no_thread_is_left_behind(tmp_path, clock):
     before = set(threading.enumerate())
     session = opened(tmp_path, clock)

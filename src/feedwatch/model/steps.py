@@ -119,7 +119,7 @@ class Startup:
 
     first_step_ms: float | None = None
     tracing_ms: float | None = None  # tracing and compilation, where the framework tells
-    own_ms: float | None = None  # feedwatch itself: opening the run, and the first report
+    own_ms: float | None = None  # feedwatch itself: opening the run, the first report, the end up to the last one
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
     "Startup": {
         "first_step_ms": "The first step, in milliseconds.",
         "tracing_ms": "Tracing and compilation, where the framework tells.",
-        "own_ms": "What feedwatch itself took, once: opening the run, and the first report.",
+        "own_ms": "What feedwatch itself took, once: opening the run, the first report, the end up to the last one.",
     },
     "EpochBoundaries": {
         "count": "Boundaries seen.",

@@ -53,7 +53,7 @@ def verdict(results, what):
 
 
 def test_a_target_that_is_missed_is_said_to_be_missed():
-    what = "Keras, per call of the train function"
+    what = "Keras, the mean call of the train function"
     assert verdict(with_overhead("overhead_keras", "tiny", "feedwatch", "wall_us", 19.0), what) == "met"
     missed = with_overhead("overhead_keras", "tiny", "feedwatch", "wall_us", 21.0)
     assert verdict(missed, what) == "not met"
@@ -62,7 +62,7 @@ def test_a_target_that_is_missed_is_said_to_be_missed():
 
 def test_a_difference_within_the_noise_decides_nothing():
     noisy = with_overhead("overhead_keras", "tiny", "feedwatch", "wall_us", 19.0, width=100.0)
-    assert verdict(noisy, "Keras, per call of the train function") == "undecided"
+    assert verdict(noisy, "Keras, the mean call of the train function") == "undecided"
 
 
 def test_what_feedwatch_says_of_itself_is_held_on_both_sides():
