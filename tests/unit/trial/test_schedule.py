@@ -243,3 +243,39 @@ def test_a_glimpse_of_a_variant_is_no_answer():
     assert section.picked is None
     assert row(section, workers(4).name).outcome is Outcome.UNDECIDED
     assert "before a whole block" in row(section, workers(4).name).note
+
+
+class Queued(Source):
+    """Workers fill a queue of 16 also while others have their turn; they need 5 % longer for a batch than a step does."""
+
+    MADE_MS, MOST = 10.5, 16
+
+    def __init__(self, loop, variant):
+        super().__init__(loop, variant)
+        self.ready, self.seen_ns = 0.0, loop.clock.now_ns()
+
+    def look(self):
+        now_ns = self.loop.clock.now_ns()
+        self.ready = min(self.MOST, self.ready + (now_ns - self.seen_ns) / 1e6 / self.MADE_MS)
+        self.seen_ns = now_ns
+
+    def next(self):
+        self.look()
+        self.loop.clock.advance_ms(max(0.0, 1 - self.ready) * self.MADE_MS)
+        self.look()
+        self.ready -= 1
+        return self.variant.name
+
+    def skip(self, most):
+        self.look()
+        self.ready -= min(most, int(self.ready))
+
+
+def test_a_queue_that_ran_full_meanwhile_does_not_make_a_slow_variant_look_fast():
+    loop = Loop(compute_ms=10.0, load_ms=20.0)
+    plain = loop.open
+    loop.open = lambda variant: Queued(loop, variant) if "num_workers" in variant.settings else plain(variant)
+    section = loop.run(Trial(ListSearch([workers(8)], lambda helped: helped[0]), 60))
+    found = row(section, "num_workers=8")
+    assert found.blocks > 1
+    assert found.step_ms == pytest.approx(Queued.MADE_MS, rel=0.005)
