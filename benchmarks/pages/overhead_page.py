@@ -94,10 +94,19 @@ def _large(parts: Mapping[str, Any]) -> str:
         "## Large runs\n\n"
         f"{steps['steps']:,} steps grow memory by {steps['growth_mb']:.1f} MB and leave a report of "
         f"{steps['report_kb']:.0f} kB. The table of {workers['workers']} DataLoader workers takes "
-        f"{workers['fold_us_per_window'] / 1000:.1f} ms per window, on feedwatch's own thread. The reports of "
-        f"{ranks['ranks']:,} ranks are read and merged in {ranks['seconds']:.1f} s. (Simulated records and files.)"
-        f"{_real_readers(figures)}\n\n![Growth of cost and memory](charts/scale.svg)"
+        f"{workers['fold_us_per_window'] / 1000:.1f} ms per window, on feedwatch's own thread. "
+        f"{_ranks(ranks)} (Simulated records and files.)"
+        f"{_real_readers(figures)} Load average before: {parts['scale']['load_average_before']:.1f}; above 1 times are "
+        "longer than on a quiet machine, memory is not.\n\n![Growth of cost and memory](charts/scale.svg)"
     )
+
+
+def _ranks(row: Mapping[str, Any]) -> str:
+    """A reader stops after ten seconds (docs/limits.md): what it did not read was not merged."""
+    count, seen, took = f"{row['ranks']:,}", row["seen"], f"{row['seconds']:.1f} s"
+    if seen == row["ranks"]:
+        return f"The reports of {count} ranks are read and merged in {took}."
+    return f"Of the reports of {count} ranks {seen:,} were read in {took}, which is the reader's limit."
 
 
 def _real_readers(figures: Mapping[str, Any]) -> str:
