@@ -14,7 +14,6 @@ from benchmarks.stopwatch import WARM_STEPS, figures, mean_figures
 from benchmarks.turns import Side, take_turns
 from feedwatch.model.report import Report
 
-
 # 2: being called, and the end of training, are in what feedwatch says of itself.
 MEANING = 2
 
