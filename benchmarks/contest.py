@@ -14,6 +14,9 @@ from benchmarks.stopwatch import WARM_STEPS, figures, mean_figures
 from benchmarks.turns import Side, take_turns
 from feedwatch.model.report import Report
 
+# 2: being called, and the end of training, are in what feedwatch says of itself.
+MEANING = 2
+
 
 class Player(Protocol):
     def fit(self, name: str, side: Side | None, steps: int) -> Report | None:
@@ -61,8 +64,10 @@ class Contest:
         return mean_figures([rows[0] for rows in swapped]), mean_figures([rows[1] for rows in swapped])
 
     def says_of_itself(self) -> dict[str, Any]:
-        names = Said.__slots__ if self._said else ()
-        return {name: spread([getattr(said, name) for said in self._said]).as_dict() for name in names}
+        if not self._said:
+            return {}
+        spreads = {name: spread([getattr(said, name) for said in self._said]).as_dict() for name in Said.__slots__}
+        return {**spreads, "meaning": MEANING}
 
     def _side_by_side(
         self, parts: tuple[str, str], players: Sequence[Player], order: tuple[int, int]

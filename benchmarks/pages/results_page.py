@@ -123,7 +123,13 @@ def _scale(parts: Mapping[str, Any]) -> str:
         for row in figures["workers"]
     ]
     ranks = [
-        [f"{row['ranks']:,}", f"{row['files_mb']:.1f}", f"{row['seconds']:.2f}", f"{row['peak_growth_mb']:.0f}"]
+        [
+            f"{row['ranks']:,}",
+            f"{row['seen']:,}",
+            f"{row['files_mb']:.1f}",
+            f"{row['seconds']:.2f}",
+            f"{row['peak_growth_mb']:.0f}",
+        ]
         for row in figures["ranks"]
     ]
     intro = "Simulated records, real code. Reading marks, digesting and folding happen on feedwatch's own thread."
@@ -136,7 +142,7 @@ def _scale(parts: Mapping[str, Any]) -> str:
     tables = [
         (("steps", "memory growth, MB", "report.json, kB", "digest, µs per step"), steps),
         (("loader workers", "table read and folded, µs per window", "per 5 ms step, µs"), workers),
-        (("ranks merged", "files, MB", "seconds", "peak memory growth, MB"), ranks),
+        (("ranks", "read and merged", "files, MB", "seconds", "peak memory growth, MB"), ranks),
         *_newer_scales(figures),
     ]
     return "\n\n".join(["## Scale", intro, *(table(head, rows) for head, rows in tables)])

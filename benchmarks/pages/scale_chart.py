@@ -39,15 +39,15 @@ def _panels(figures: Mapping[str, Any]) -> list[Panel]:
         ("report.json, kB", "steps", "steps", "report_kb"),
         ("worker table per window, µs", "workers", "workers", "fold_us_per_window"),
         ("marks of a step read, µs", "actions", "actions", "read_us_per_step"),
-        ("ranks merged, s", "ranks", "ranks", "seconds"),
-        ("ranks merged, memory, MB", "ranks", "ranks", "peak_growth_mb"),
+        ("ranks merged, s", "ranks", "seen", "seconds"),
+        ("ranks merged, memory, MB", "ranks", "seen", "peak_growth_mb"),
         ("tf.data graph per window, ms", "stages", "stages", "ms_per_window"),
         ("TensorBoard: all runs listed, s", "runs", "runs", "listed_s"),
         ("TensorBoard: one look, ms", "runs", "runs", "look_ms"),
     )
     return [
         # What cannot be told from zero is drawn at the bottom of its panel.
-        Panel(title, x, [(row[x], max(row[y], LEAST)) for row in figures[key]])
+        Panel(title, key, [(row[x], max(row[y], LEAST)) for row in figures[key]])
         for title, key, x, y in wanted
         if key in figures
     ]
