@@ -217,7 +217,7 @@ def bench_for(framework: str) -> Any:
 
 
 def one_fit(bench: Any, where: Path, tally: Tally) -> None:
-    from tests.faults.benches import Inputs
+    from tests.faults.benches import Inputs, Outcome
 
     ours, theirs = DICE.choice(OURS), DICE.choice(THEIRS)
     if theirs is killed_worker and (bench.name.startswith("keras-") or ours is disk_full):
@@ -225,8 +225,13 @@ def one_fit(bench: Any, where: Path, tally: Tally) -> None:
     act = theirs or (lambda _: None)
     inputs = Inputs(item=kill_at, workers=1) if theirs is killed_worker else None
     watch = bench.watch(where, console=False)
-    with ours(where):
-        watched = bench.train([watch], act, inputs)
+    try:
+        with ours(where):
+            watched = bench.train([watch], act, inputs)
+    except RuntimeError as error:  # torch tells of a dead worker wherever the main thread is
+        if theirs is not killed_worker:
+            raise
+        watched = Outcome(b"", (), error)
     tally.fits += 1
     tally.faults[ours.__name__] += 1
     tally.faults["none of the user's" if theirs is None else theirs.__name__] += 1
@@ -339,7 +344,8 @@ def without_us(bench: Any, fits: "Counter[str]") -> dict[str, float]:
         if fits[kind]:
             before = held()
             for _ in range(BARE_FITS):
-                bench.train([], lambda _: None, inputs)
+                with suppress(RuntimeError):  # of a dead worker, wherever the main thread is
+                    bench.train([], lambda _: None, inputs)
             for name, more in grown(before, held()).items():
                 found[name] += more * fits[kind] / BARE_FITS
     return dict(found)

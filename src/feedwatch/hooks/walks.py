@@ -241,7 +241,7 @@ class Walks:
         return True
 
     def _look_closer(self) -> CloserLook | None:
-        closer = self._run.guard.run(self._looks.closer, self._steps)
+        closer = self._looks.closer(self._steps)
         if closer is not None:
             closer.before_fetch()
         return closer

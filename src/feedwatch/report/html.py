@@ -209,7 +209,8 @@ def level(report: dict[str, Any]) -> str:
         return _severity(_part(_part(report, "phases"), "h2d").get("share"))
     if bound == "input":
         return _severity(verdict.get("stall_ratio"))
-    return "warn" if bound in {"launch", "host"} else "unknown"
+    # Compared and not looked up: a damaged file may hold a list here, which no set can be asked for.
+    return "warn" if bound in ("launch", "host") else "unknown"
 
 
 def _severity(share: object) -> str:

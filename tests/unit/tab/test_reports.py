@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from feedwatch.report.html import overview
@@ -113,6 +114,12 @@ class Datum(NamedTuple):
 
 def datum(report, step=1):
     return Datum(step, 100.0 + step, np.array(packed(report), dtype=object))
+
+
+@pytest.mark.parametrize("wrong", [["input"], {"a": 1}, 7, None])
+def test_a_bound_of_a_wrong_kind_has_a_line_as_well(wrong):
+    """A list cannot be looked up in a set: one such file had cost the list of all runs."""
+    assert overview("a", {"verdict": {"bound": wrong}})["level"] == "unknown"
 
 
 def test_text_is_read_whether_the_reader_gives_bytes_or_str():
