@@ -23,6 +23,7 @@ from feedwatch.selftest.training import Scene, Watched, fit, loader, loop_step, 
 from feedwatch.words import NOT_MEASURED, ms, number, percent, size
 
 TINY_KERNELS: Final = 2000
+COST_TURNS: Final = 3
 
 
 class Scenario(NamedTuple):
@@ -189,21 +190,24 @@ def compiled_with_window(bench: Bench, folder: Path) -> Row:
 
 
 def cost_per_step(bench: Bench, folder: Path) -> Row:
-    scene = Scene(kernel_ms=3, steps=200, pin=True, load_ms=0)
-    began_ns = time.perf_counter_ns()
-    step = loop_step(bench, scene)
-    for batch in loader(scene):
-        step(batch.to(bench.device, non_blocking=True))
-    bench.synchronise()
-    bare_us = (time.perf_counter_ns() - began_ns) / 1e3 / scene.steps
-    began_ns = time.perf_counter_ns()
-    report = train(bench, scene, folder).report
-    watched_us = (time.perf_counter_ns() - began_ns) / 1e3 / scene.steps
-    own_us = report.self_cost.us_per_step
-    agree = own_us is not None and own_us < 0.05 * bare_us and watched_us < 1.25 * bare_us
+    """In turns, the fastest of each: the first loader of a process starts slowly, and so does one on a busy machine."""
+    scene = Scene(kernel_ms=3, steps=120, pin=True, load_ms=0)
+    bare_us, watched_us, own_us = [], [], None
+    for turn in range(COST_TURNS):
+        began_ns = time.perf_counter_ns()
+        step = loop_step(bench, scene)
+        for batch in loader(scene):
+            step(batch.to(bench.device, non_blocking=True))
+        bench.synchronise()
+        bare_us.append((time.perf_counter_ns() - began_ns) / 1e3 / scene.steps)
+        began_ns = time.perf_counter_ns()
+        own_us = train(bench, scene, folder / str(turn)).report.self_cost.us_per_step
+        watched_us.append((time.perf_counter_ns() - began_ns) / 1e3 / scene.steps)
+    without_us, with_us = min(bare_us), min(watched_us)
+    agree = own_us is not None and own_us < 0.05 * without_us and with_us < 1.25 * without_us
     own_ms = None if own_us is None else own_us / 1e3
-    said = f"own figure {ms(own_ms)}; {ms(watched_us / 1e3)} per step with"
-    return Row(f"{ms(bare_us / 1e3)} per step without", said, agree)
+    said = f"own figure {ms(own_ms)}; {ms(with_us / 1e3)} per step with"
+    return Row(f"{ms(without_us / 1e3)} per step without", said, agree)
 
 
 # -- ranks ------------------------------------------------------------------------------------------
