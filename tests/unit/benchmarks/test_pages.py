@@ -155,7 +155,10 @@ def test_a_plain_loop_is_judged_by_its_usual_and_its_mean_batch(clock, what):
 
 def test_a_door_that_is_off_by_more_than_promised_misses_its_target():
     results, what = copy.deepcopy(STORED), "The other doors, input and compute of a step"
-    scene = results["parts"]["accuracy_doors"]["figures"]["scenes"][0]
+    figures = results["parts"]["accuracy_doors"]["figures"]
+    figures["scenes"] = figures["scenes"][:1]  # whatever was measured last of the others
+    (scene,) = figures["scenes"]
+    scene["said"]["feedwatch"]["compute"] = scene["truth"]["compute"]
     scene["said"]["feedwatch"]["input"] = scene["truth"]["input"] * 1.03 + 0.4
     assert verdict(results, what) == "met"
     scene["said"]["feedwatch"]["input"] += 0.2
