@@ -13,8 +13,9 @@ from feedwatch.model.verdict import Basis, Gain
 MOST: Final = 1000.0
 
 # A step is shorter with a resident batch, because nothing else takes its caches, its CPUs and its interpreter's lock.
-# By how much depends on who loads (measured with twenty small models): native threads beside it, the training thread
-# itself before it, or other processes and Python code beside it. Steps of many milliseconds do not become shorter.
+# By how much depends on who loads: native threads beside it, the training thread itself before it, or other processes
+# and Python code beside it. Fitted to 27 small training scripts on one machine of two CPUs, and not tried on others;
+# there, steps of many milliseconds did not become shorter.
 COLD_BY_NATIVE: Final = 0.2
 COLD_BY_ITSELF: Final = 0.4
 COLD_BY_OTHERS: Final = 0.55

@@ -18,7 +18,7 @@ from feedwatch.model.verdict import Bound, Gain
 IDLE_IN_NVML: Final = 0.3
 # Two runs of one script on a device that is busy differ by so much (measured on the emulated device).
 NOISE: Final = 0.02
-# Of the time in which a batch was made, at best.
+# Of the time in which a batch was made, at best: a guess, not measured.
 SOONER: Final = 0.75
 # A change that gains less than this even at best does not help.
 NO_HELP: Final = 1.02
