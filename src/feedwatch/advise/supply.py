@@ -22,7 +22,8 @@ from feedwatch.model.verdict import Basis, Gain, Pace, PaceStage
 # Two runs of one script differ by a few per cent on a quiet machine.
 NOISE: Final = 0.05
 # Of the logarithm of a gain: the more a change is said to gain, the more the model may be wrong about it, besides what
-# is varied below. Chosen, as the shares of warmth, so that ranges on the scripts of gains.py are narrow and mostly hold.
+# is varied below. Chosen, as the shares of warmth are, so that ranges on the scripts of gains.py are narrow and mostly
+# hold.
 UNSURE: Final = 0.06
 # A model that is off by more than this is not asked about changes.
 USABLE: Final = 1.7
