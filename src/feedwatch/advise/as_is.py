@@ -8,6 +8,7 @@ import math
 from dataclasses import replace
 from typing import Final
 
+from feedwatch.advise.epoch_ends import usual_rest_of_sleep_ms
 from feedwatch.advise.gains import COLD_BY_ITSELF, COLD_BY_NATIVE, COLD_BY_OTHERS
 from feedwatch.advise.plan import Plan, Work
 from feedwatch.diagnose.thresholds import THRESHOLDS
@@ -38,6 +39,8 @@ UNKNOWN_SHARE: Final = 0.5
 ONE_LANE: Final = "loading"
 # Batches under way when an epoch ends: one is being made, one may wait for room.
 IN_THE_MAKING: Final = 2.0
+# The epochs of one run differ by about this.
+UNEVEN_EPOCHS: Final = 0.05
 # Stages that only pass elements on take less than this per batch.
 LEAST_WORK_MS: Final = 0.3
 # These stages work ahead on threads of their own.
@@ -211,12 +214,13 @@ def handover(facts: Facts) -> tuple[float, float]:
 def _with_tf_data(facts: Facts, account: Account, data: TfDataFacts, budget: float) -> Plan | None:
     cold = cold_share(data, account)
     epoch_batches = max(1.0, account.epoch_batches or account.batches / max(1, account.epochs))
-    # Between two epochs the old iterator is ended, which waits for what is in the making, and a new one is begun. The
-    # rest of that gap comes and goes: 0 to 600 ms with one and the same script (measured). With every batch in memory
-    # most of it was gone.
+    # Between two epochs the old iterator is ended, which waits for what is in the making and often for tf.data's tuner,
+    # and a new one is begun.
     gap_ms = account.ms(GAP) or 0.0
     making_ms = IN_THE_MAKING * sum(stage.ms_per_batch or 0.0 for stage in data.stages) / epoch_batches
-    ending_ms = gap_ms if cold > 0 else min(gap_ms, making_ms)
+    rest_ms = usual_rest_of_sleep_ms((account.batch_ms - gap_ms) * epoch_batches, UNEVEN_EPOCHS) / epoch_batches
+    asleep = min(1.0, max(0.0, gap_ms - making_ms) / rest_ms) if rest_ms > 0 else 0.0
+    ending_ms = gap_ms - asleep * rest_ms
     start_ms = (account.ms(EPOCH_START) or 0.0) + ending_ms
     raw = _with_unseen(_stages(data), data, cold, start_ms)
     timed_ms = sum(work.cpu_ms for work in raw)
@@ -241,7 +245,8 @@ def _with_tf_data(facts: Facts, account: Account, data: TfDataFacts, budget: flo
         first=0.0 if cold > 0 else plan.first,
         start_ms=0.0 if cold > 0 else start_ms,
         aside_ms=account.ms(VALIDATION) or 0.0,
-        pause_ms=gap_ms - ending_ms,
+        epoch_batches=epoch_batches,
+        asleep=asleep,
         chilled=COLD_BY_OTHERS if mostly_python(data) else COLD_BY_NATIVE,
     )
 

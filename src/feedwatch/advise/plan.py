@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from feedwatch.advise.epoch_ends import usual_rest_of_sleep_ms
+
 # Resources that are nearly as loaded as the most loaded one hold each other up: times vary, and a queue is finite.
 # 2.5 fits workers that compute on CPUs which the step needs too (0 to 3 workers on two CPUs: within 11 %), 4 fits
 # workers that wait equally long for every batch (measured). A plan pays the one at worst and the other at best.
@@ -22,6 +24,8 @@ UNEVEN: Final = 2.5
 CROWDED: Final = 1.2
 # From this load of the CPUs on.
 BUSY_SHARE: Final = 0.75
+# How long an epoch will last under a plan is known no better than this.
+UNSURE_EPOCH: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Plan:
     first: float = 0.0  # share of the batches that are the first of an epoch: who loads beside the step makes them then
     cold: float = 0.0  # share of an epoch's batches that are made before its first one is given out
     aside_ms: float = 0.0  # validation and gaps, per batch
-    pause_ms: float = 0.0  # between epochs, per batch: what ending and beginning the loading takes, or the framework
+    epoch_batches: float = 0.0  # 0: no epoch ended
+    asleep: float = 0.0  # share of the epochs that end with a wait for tf.data's tuner (epoch_ends.py)
     relief_ms: float = 0.0  # part of the step as measured in which loading had its CPU; not in step_ms
     chilled: float = 0.0  # share of a short step that goes with the loading, see gains.py
 
@@ -81,7 +86,14 @@ class Plan:
         supply_ms = soft_max(evenness, (exposed_ms, *lanes_ms, dear.load_cpu_ms / dear.cpus))
         # While a shuffle buffer fills nothing overlaps: these batches cost their loading and, later, their step.
         alone_ms = supply_ms + dear.step_ms + dear.handover_ms
-        return dear.cold * alone_ms + (1 - dear.cold) * steady_ms + dear.start_ms + dear.aside_ms + dear.pause_ms
+        awake_ms = dear.cold * alone_ms + (1 - dear.cold) * steady_ms + dear.start_ms + dear.aside_ms
+        return awake_ms + dear.asleep_ms(awake_ms)
+
+    def asleep_ms(self, awake_ms: float) -> float:
+        """The pauses between epochs, per batch: an epoch that is shorter ends with a shorter one."""
+        if not self.asleep or not self.epoch_batches:
+            return 0.0
+        return self.asleep * usual_rest_of_sleep_ms(awake_ms * self.epoch_batches, UNSURE_EPOCH) / self.epoch_batches
 
     @property
     def load_cpu_ms(self) -> float:
@@ -101,9 +113,7 @@ class Plan:
 
     def resident(self) -> "Plan":
         """The same training with every batch already in memory."""
-        return replace(
-            self, loading=(), ahead=True, handover_ms=0.0, handover_cpu_ms=0.0, start_ms=0.0, pause_ms=0.0, cold=0.0
-        )
+        return replace(self, loading=(), ahead=True, handover_ms=0.0, handover_cpu_ms=0.0, start_ms=0.0, cold=0.0)
 
     def with_loading(self, edit: Callable[[Work], Work]) -> "Plan":
         return replace(self, loading=tuple(edit(work) for work in self.loading))

@@ -59,7 +59,7 @@ class Supply:
     @property
     def ceiling(self) -> float:
         """The best that any change to the input could do, estimated: every batch in memory, the CPUs to the step."""
-        best_ms = self._warm(self._unrelieved(self.plan.resident(), 0.0), COLDEST).batch_ms()
+        best_ms = self._warm(self._unrelieved(replace(self.plan.resident(), asleep=0.0), 0.0), COLDEST).batch_ms()
         return max(1.0, self.account.batch_ms / max(best_ms, self.account.batch_ms / MOST))
 
     def _unrelieved(self, plan: Plan, kept: float) -> Plan:
@@ -92,8 +92,7 @@ class Supply:
         return self._behaved(plan, guess).batch_ms(guess.crowding, guess.evenness)
 
     def _behaved(self, plan: Plan, guess: "Guess") -> Plan:
-        light = plan.load_cpu_ms <= LIGHT * self.plan.load_cpu_ms
-        paused = replace(plan, pause_ms=plan.pause_ms * guess.paused) if light else plan
+        paused = replace(plan, asleep=min(1.0, plan.asleep * guess.paused))
         return self._warm(self._unrelieved(paused, guess.kept), guess.warm)
 
     def gain(self, best: Plan, because: str, *, worst: Plan | None = None) -> Gain:
@@ -124,7 +123,7 @@ class Supply:
         """A usual batch under this plan, without what happens once in an epoch."""
         guess = USUAL_GUESS
         off = self._takes_ms(plan, guess) / max(self._behaves_ms(plan, guess), 1e-9)
-        usual = replace(self._behaved(plan, guess), start_ms=0.0, aside_ms=0.0, pause_ms=0.0, cold=0.0)
+        usual = replace(self._behaved(plan, guess), start_ms=0.0, aside_ms=0.0, asleep=0.0, cold=0.0)
         return Pace(
             batch_ms=usual.batch_ms(guess.crowding, guess.evenness) * off,
             step_ms=(usual.step_ms + usual.handover_ms) * off,
@@ -152,15 +151,15 @@ class Guess:
     warm: float  # of what a step usually gains by warm caches
     kept: float  # share of the wait for CPUs that stays although the loading is gone: mere wake-ups
     blind: float  # share of the model's error on the run as it is that stays although its cause may be gone
-    paused: float  # share of the pauses between epochs that stays although there is little left to end and to begin
+    paused: float  # of the share of epochs that end with a pause: chance makes it more or less
 
 
 USUAL_GUESS: Final = Guess(
-    evenness=USUAL, crowding=(1 + CROWDED) / 2, warm=1.0, kept=MERE_WAKE_UPS / 2, blind=0.5, paused=0.3
+    evenness=USUAL, crowding=(1 + CROWDED) / 2, warm=1.0, kept=MERE_WAKE_UPS / 2, blind=0.5, paused=1.0
 )
-BEST_GUESS: Final = Guess(evenness=EVEN, crowding=1.0, warm=MOST_WARM, kept=0.0, blind=0.0, paused=0.0)
+BEST_GUESS: Final = Guess(evenness=EVEN, crowding=1.0, warm=MOST_WARM, kept=0.0, blind=0.0, paused=0.3)
 WORST_GUESS: Final = Guess(
-    evenness=UNEVEN, crowding=CROWDED, warm=LEAST_WARM, kept=MERE_WAKE_UPS, blind=1.0, paused=1.0
+    evenness=UNEVEN, crowding=CROWDED, warm=LEAST_WARM, kept=MERE_WAKE_UPS, blind=1.0, paused=1.7
 )
 
 

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Final
 
 from feedwatch import __version__
 from feedwatch.advise.case import Case
 from feedwatch.advise.measured import with_measured_ceiling
 from feedwatch.advise.supply import Supply, contradiction
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
-from feedwatch.model.account import PARTS
+from feedwatch.diagnose.thresholds import THRESHOLDS
+from feedwatch.model.account import GAP, PARTS
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import (
     AccountSection,
@@ -31,6 +33,9 @@ from feedwatch.model.steps import PHASES, PhaseTime
 from feedwatch.model.transfers import DeviceTransfers
 from feedwatch.model.verdict import Bound, Finding
 from feedwatch.words import ms
+
+# Of all ends of epochs: fewer than this may be something else.
+OFTEN_ASLEEP: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,21 @@ def _contradicting(case: Case) -> tuple[str, ...]:
     return () if wrong is None else (f"no change was compared, because figures contradict each other: {wrong}",)
 
 
+def _asleep(known: Supply | None) -> tuple[str, ...]:
+    """No finding: what it gains depends on where in its sleep the tuner happens to be."""
+    if known is None or known.plan.asleep < OFTEN_ASLEEP:
+        return ()
+    account, batches = known.account, known.plan.epoch_batches
+    if (account.share(GAP) or 0.0) < THRESHOLDS.worth_saying_share:
+        return ()
+    note = (
+        f"between two epochs training stood still for {ms((account.ms(GAP) or 0.0) * batches)} on average: where an "
+        "iterator ends, TensorFlow often waits for tf.data's tuner, which sleeps up to as long as the epoch lasted; "
+        f"with one iterator for all epochs there is no such end: dataset.repeat() and steps_per_epoch={batches:.0f}"
+    )
+    return (note,)
+
+
 def _clock(case: Case) -> str:
     """JAX has no clock of the device's that could be asked: when a result was there, the host's clock says."""
     seen = case.run is not None and case.run.starved_ns is not None
@@ -199,7 +219,8 @@ def _own(parts: Ingredients) -> SelfSection:
             ratio = (own.ns_per_step * run.steps + own.sink_cpu_ns) / run.wall_ns
     windows = parts.case.facts.transfers.windows if parts.case.facts.transfers else own.profiler_windows
     case = parts.case
-    notes = tuple(dict.fromkeys(chain(case.facts.notes, _unknown(case.facts), _contradicting(case), own.notes)))
+    said = (case.facts.notes, _unknown(case.facts), _contradicting(case), _asleep(parts.supply), own.notes)
+    notes = tuple(dict.fromkeys(chain.from_iterable(said)))
     return SelfSection(ratio, us_per_step, windows, own.dropped_windows, notes)
 
 

@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from feedwatch.advise.supply import supply
+from feedwatch.model.account import GAP
 from feedwatch.model.facts import DeviceFacts, HostFacts, Transfers
 from feedwatch.model.pipeline import LoaderFacts, PipelineFacts, Stage, WorkerTime
+from feedwatch.model.report import Status
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers, TransferSample
-from feedwatch.report.build import OwnCost
+from feedwatch.report.build import Ingredients, OwnCost, build
 from tests.fakes.reports import report
 from tests.fakes.values import facts, run_facts
+from tests.rules.build import case, loader, window
 
 MS = 1_000_000
 
@@ -105,3 +109,24 @@ def test_a_clock_on_the_device_is_named_only_where_there_is_one(backend, clock):
     """JAX tells when a result is there, and the host's clock tells when that was."""
     made = report(known=facts(run=run_facts(backend=backend)), starved_ns=MS)
     assert made.clock == clock
+
+
+def test_epochs_that_end_with_a_sleeping_tuner_are_named_with_the_way_around():
+    seen = case(window(100, 60), loader=loader())
+    known = supply(seen)
+    slept = replace(
+        known,
+        plan=replace(known.plan, asleep=0.6, epoch_batches=40.0),
+        account=replace(known.account, parts_ns=known.account.parts_ns | {GAP: known.account.wall_ns // 5}),
+    )
+
+    def notes(explained):
+        own = OwnCost(None, 0, 0)
+        parts = Ingredients(Status.FINISHED, seen, (), explained, report().series, own, now_s=200.0)
+        return [note for note in build(parts).self_cost.notes if "tuner" in note]
+
+    (note,) = notes(slept)
+    assert "dataset.repeat() and steps_per_epoch=40" in note
+    assert notes(known) == []
+    assert notes(None) == []
+    assert notes(replace(slept, plan=replace(slept.plan, asleep=0.1))) == []
