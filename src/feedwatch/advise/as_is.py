@@ -31,6 +31,7 @@ MB_MS: Final = 0.4
 MUTEX_MS: Final = 0.08
 # Threads that wake often for a moment are delayed often; no step computes less than half of its time because of that.
 MOST_DELAYED: Final = 0.5
+MOST_HELD_UP: Final = 0.5  # of the CPU time of the loading beside it
 # Of all CPUs of the machine: below the one nobody waits for a CPU, above the other everybody does.
 IDLE_SHARE: Final = 0.5
 FULL_SHARE: Final = 0.85
@@ -88,7 +89,8 @@ def _rest(facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, 
     most_ms = rest_ms * budget if on_cpu else rest_ms
     step_cpu_ms = rest_ms if process_ms is None else min(max(process_ms - load_cpu_ms, 0.3 * rest_ms), most_ms)
     delayed_ms = _delayed(facts, account, min(rest_ms, account.ms(COMPUTE) or rest_ms))
-    delayed_ms *= _own_share(facts, batch_ms, beside_cpu_ms)
+    # Loading cannot have held up the step for longer than it computed; half of that where both have threads to move.
+    delayed_ms = min(delayed_ms * _own_share(facts, batch_ms, beside_cpu_ms), MOST_HELD_UP * beside_cpu_ms)
     return Plan(
         loading=(),
         ahead=True,
@@ -96,10 +98,18 @@ def _rest(facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, 
         relief_ms=delayed_ms,
         step_cpu_ms=min(step_cpu_ms, most_ms),
         cpus=budget,
+        busy=_busy(facts, budget),
         start_ms=account.ms(EPOCH_START) or 0.0,
         first=first_share(account),
         aside_ms=aside_ms,
     )
+
+
+def _busy(facts: Facts, budget: float) -> float:
+    host = facts.host
+    if host.machine_cpu_share is not None:
+        return min(1.0, host.machine_cpu_share)
+    return 0.0 if host.cpu_used is None else min(1.0, host.cpu_used / budget)
 
 
 def first_share(account: Account) -> float:

@@ -13,17 +13,17 @@ from typing import Final
 from feedwatch.advise.epoch_ends import usual_rest_of_sleep_ms
 
 # Resources that are nearly as loaded as the most loaded one hold each other up: times vary, and a queue is finite.
-# 2.5 fits workers that compute on CPUs which the step needs too (0 to 3 workers on two CPUs: within 11 %), 4 fits
-# workers that wait equally long for every batch (measured). A plan pays the one at worst and the other at best.
-EVEN: Final = 4.0
-USUAL: Final = 3.0
-UNEVEN: Final = 2.5
+# These exponents cover what lanes, queues and a training thread that share the CPUs fairly do in a simulation (1 to 4
+# lanes, queues of two batches per lane, times that vary by 10 to 40 %): where two are equally loaded a batch takes 1 to
+# 12 % longer than either, and up to 24 % where four lanes make one batch together.
+EVEN: Final = 16.0
+USUAL: Final = 8.0
+UNEVEN: Final = 5.0
 # The same work needs more CPU time where all CPUs are busy: caches, memory and page faults are shared. Decoding JPEG
-# files in two processes on two CPUs took 1.0 to 1.5 times the CPU time of one (measured); hashing 1.04. At worst a plan
-# pays the middle of that.
-CROWDED: Final = 1.2
-# From this load of the CPUs on.
-BUSY_SHARE: Final = 0.75
+# files in two processes on two CPUs took 1.0 to 1.5 times the CPU time of one (measured); hashing 1.04.
+CROWDED: Final = 1.4
+# Up to this load of the CPUs there is room for everybody.
+BUSY_SHARE: Final = 0.5
 # How long an epoch will last under a plan is known no better than this.
 UNSURE_EPOCH: Final = 0.25
 
@@ -59,6 +59,7 @@ class Plan:
     step_ms: float  # copy, compute and other, if loading took none of their CPUs
     step_cpu_ms: float  # CPU time of the step: math threads included, spinning not
     cpus: float
+    busy: float = 0.0  # share of the CPUs that was busy when these times were measured
     handover_ms: float = 0.0  # the training thread takes over a finished batch
     handover_cpu_ms: float = 0.0  # CPU time for that, wherever it is spent
     start_ms: float = 0.0  # epoch starts, per batch: what training waits for the first one
@@ -131,18 +132,26 @@ class Plan:
         if crowding <= 1.0 or not self.loading or self.cpus <= 0:
             return self
         # Loading in the training thread leaves the other CPUs to nobody else.
-        serial = not self.ahead and len({work.threads for work in self.loading}) == 1
+        if not self.ahead and len({work.threads for work in self.loading}) == 1:
+            return self
         load = self.cpu_ms / self.cpus / max(self.batch_ms(), self.step_ms, 1e-9)
-        if serial or load < BUSY_SHARE:
+        # The times were measured on CPUs that were as busy as they were then.
+        dearer = _dearer(load, crowding) / _dearer(self.busy, crowding)
+        if dearer <= 1.0:
             return self
         return replace(
             self,
             loading=tuple(
-                replace(work, cpu_ms=work.cpu_ms * crowding, lock_ms=work.lock_ms * crowding) for work in self.loading
+                replace(work, cpu_ms=work.cpu_ms * dearer, lock_ms=work.lock_ms * dearer) for work in self.loading
             ),
-            step_ms=self.step_ms + (crowding - 1) * min(self.step_ms, self.step_cpu_ms),
-            step_cpu_ms=self.step_cpu_ms * crowding,
+            step_ms=self.step_ms + (dearer - 1) * min(self.step_ms, self.step_cpu_ms),
+            step_cpu_ms=self.step_cpu_ms * dearer,
         )
+
+
+def _dearer(load: float, crowding: float) -> float:
+    """CPU time for the same work where so much of the CPUs is busy."""
+    return 1 + (crowding - 1) * min(1.0, max(0.0, load - BUSY_SHARE) / (1 - BUSY_SHARE))
 
 
 def soft_max(evenness: float, loads_ms: Sequence[float]) -> float:

@@ -59,7 +59,8 @@ class Supply:
     @property
     def ceiling(self) -> float:
         """The best that any change to the input could do, estimated: every batch in memory, the CPUs to the step."""
-        best_ms = self._warm(self._unrelieved(replace(self.plan.resident(), asleep=0.0), 0.0), COLDEST).batch_ms()
+        resident = replace(self.plan.resident(), asleep=self.plan.asleep * BEST_GUESS.paused)
+        best_ms = self._warm(self._unrelieved(resident, 0.0), COLDEST).batch_ms()
         return max(1.0, self.account.batch_ms / max(best_ms, self.account.batch_ms / MOST))
 
     def _unrelieved(self, plan: Plan, kept: float) -> Plan:

@@ -22,7 +22,9 @@ SILENT = {
     "it has workers": case(window(), loader=loader(num_workers=2)),
     "items so cheap that handing them over costs more": case(window(3, 0.5), loader=loader(num_workers=0, load_ms=0.5)),
     "the only CPU is busy already": case(
-        window(60, 30), loader=loader(num_workers=0, load_ms=30.0), host_facts=host(cpu_budget=1.0, cpu_used=1.0)
+        window(60, 30),
+        loader=loader(num_workers=0, load_ms=30.0),
+        host_facts=host(cpu_budget=1.0, cpu_used=1.0, process_cpus=1.0, training_cpus=0.98),
     ),
 }
 UNKNOWN = {

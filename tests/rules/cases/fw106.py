@@ -9,7 +9,7 @@ TENSORS = loader(
 FIRES = {
     "a TensorDataset item by item": case(window(8, 6), loader=TENSORS),
     "through workers as well": case(
-        window(8, 5), loader=loader(num_workers=2, in_memory=True, item_ms=0.01, load_ms=9.0, batch_size=512)
+        window(8, 5), loader=loader(num_workers=2, in_memory=True, item_ms=0.01, load_ms=15.0, batch_size=512)
     ),
     "item time from the batch": case(
         window(8, 6), loader=loader(num_workers=0, in_memory=True, item_ms=None, load_ms=6.0, batch_size=2048)

@@ -58,6 +58,9 @@ def test_the_step_shares_its_cpus_with_loading():
 def test_crowded_cpus_make_the_same_work_dearer_and_idle_ones_do_not():
     full = loaded(Work("items", 40.0, lanes=2.0), step_cpu_ms=40.0, cpus=2.0)
     assert full.batch_ms(1.35) > 1.1 * full.batch_ms()
+    # What was measured on full CPUs does not become dearer there.
+    assert replace(full, busy=1.0).batch_ms(1.35) == full.batch_ms()
+    assert full.batch_ms() < replace(full, busy=0.75).batch_ms(1.35) < full.batch_ms(1.35)
     assert loaded(Work("items", 40.0, lanes=2.0)).batch_ms(1.35) == loaded(Work("items", 40.0, lanes=2.0)).batch_ms()
     alone = loaded(Work("items", 40.0), ahead=False, cpus=1.0, step_cpu_ms=20.0)
     assert alone.batch_ms(1.35) == alone.batch_ms()

@@ -81,8 +81,11 @@ def shorter_step(case: Case, account: Account, most_ms: float, least_ms: float, 
     supply_ms = 0.0
     if supplied is not None and supplied.usable and supplied.plan.ahead and supplied.plan.loading:
         supply_ms = replace(supplied.plan, step_ms=0.0, step_cpu_ms=0.0, relief_ms=0.0).batch_ms(evenness=EVEN)
-    # Where training never waits for them, nobody has seen how often batches could come: perhaps sooner.
+    # Where training never waits for them, nobody has seen how often batches could come: perhaps sooner. Where it does,
+    # they come as often as they were seen to come.
     waits = (account.stall_ratio or 0.0) >= THRESHOLDS.worth_saying_share
+    if supplied is not None and waits:
+        supply_ms *= max(1.0, supplied.error)
     best_ms, worst_ms = (
         max(now_ms - saved_ms, min(sooner * supply_ms, now_ms))
         for saved_ms, sooner in ((most_ms, 1.0 if waits else SOONER), (least_ms, 1.0))

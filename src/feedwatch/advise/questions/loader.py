@@ -6,7 +6,7 @@ from typing import Final
 
 from feedwatch.advise.as_is import handed_over, loading_of
 from feedwatch.advise.case import Case
-from feedwatch.advise.plan import Plan, Work
+from feedwatch.advise.plan import UNEVEN, Plan, Work
 from feedwatch.advise.supply import Supply, supply
 from feedwatch.model.pipeline import LoaderFacts
 from feedwatch.model.steps import INPUT_WAIT
@@ -100,8 +100,10 @@ def most_workers(look: LoaderLook) -> int:
 
 
 def best_workers(look: LoaderLook, least: int, most: int, items: Work | None = None) -> int | None:
-    """The smallest number in this range that is as good as the best one."""
-    times = {workers: with_workers(look, workers, items).batch_ms() for workers in range(least, most + 1)}
+    """The smallest number in this range that is as good as the best one, even where batches take unequal times."""
+    times = {
+        workers: with_workers(look, workers, items).batch_ms(evenness=UNEVEN) for workers in range(least, most + 1)
+    }
     if not times:
         return None
     best_ms = min(times.values())

@@ -6,13 +6,14 @@ from typing import Final
 
 from feedwatch.advise.as_is import MB_MS
 from feedwatch.advise.case import Case
-from feedwatch.advise.plan import Plan, Work
+from feedwatch.advise.plan import UNEVEN, Plan, Work
 from feedwatch.advise.supply import Supply, supply
 from feedwatch.model.steps import INPUT_WAIT
 from feedwatch.words import count, ms
 
 # Threads that wait may outnumber the CPUs.
 MOST_THREADS: Final = 8
+AS_GOOD: Final = 1.02  # one more of them is cheap
 # A batch from another process is pickled, sent through a pipe in small pieces and unpickled. Two thirds of that are the
 # training process', under its lock: 5 to 7 ms per megabyte, where a megabyte between DataLoaders took 1 (measured).
 PIPE_PASSES: Final = 9.0
@@ -124,15 +125,17 @@ def with_pool_at_worst(look: PythonLook, workers: int, *, processes: bool) -> Pl
 
 
 def advised_pool(look: PythonLook) -> tuple[int, bool]:
-    """(workers, processes?): the smallest pool that is as good as the best one; threads before processes."""
+    """(workers, processes?): the smallest pool that is as good as the best one, even where batches take unequal times;
+    threads before processes.
+    """
     carried = MOST_THREADS
     if look.work.cpu_ms > 0:
         carried = math.floor(min(MOST_THREADS, look.plan.cpus * look.work.own_ms / look.work.cpu_ms) + 1e-6)
     options = [(workers, False) for workers in range(2, max(2, carried) + 1)]
     options += [(workers, True) for workers in range(1, max(1, math.floor(look.plan.cpus + 1e-6)) + 1)]
-    times = {option: with_pool(look, option[0], processes=option[1]).batch_ms() for option in options}
+    times = {option: with_pool(look, option[0], processes=option[1]).batch_ms(evenness=UNEVEN) for option in options}
     best_ms = min(times.values())
-    as_good = [option for option, batch_ms in times.items() if batch_ms <= 1.05 * best_ms]
+    as_good = [option for option, batch_ms in times.items() if batch_ms <= AS_GOOD * best_ms]
     return min(as_good, key=lambda option: (option[1], option[0]))
 
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from feedwatch.advise.as_is import MB_MS, ONE_LANE, UNIT_MS
+from feedwatch.advise.as_is import MB_MS, ONE_LANE, UNIT_MS, mostly_python
 from feedwatch.advise.case import Case
 from feedwatch.advise.plan import Plan, Work
 from feedwatch.advise.supply import Supply, supply
@@ -224,3 +224,13 @@ def start_s(look: TfLook) -> float:
 def takes_the_steps_cpus(look: TfLook) -> bool:
     """Training hardly waits, and the step shares its CPUs with the input."""
     return (look.supply.account.stall_ratio or 0.0) < THRESHOLDS.bounds_share
+
+
+def surely_computes(look: TfLook) -> bool:
+    """Operations of TensorFlow compute. A Python function may only wait, and hide that behind the step: it surely
+    computes where the process uses more CPU time than the step could on all CPUs.
+    """
+    if not mostly_python(look.data):
+        return True
+    used, step_ms = look.case.facts.host.process_cpus, look.plan.step_ms + look.plan.relief_ms
+    return used is not None and used * look.supply.account.batch_ms > step_ms * look.plan.cpus

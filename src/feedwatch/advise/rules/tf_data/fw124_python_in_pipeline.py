@@ -4,7 +4,14 @@ from typing import Final
 
 from feedwatch.advise.as_is import is_python
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.tf_data import cheaper, parallel_calls, stage_work, tf_look
+from feedwatch.advise.questions.tf_data import (
+    cheaper,
+    parallel_calls,
+    stage_work,
+    surely_computes,
+    takes_the_steps_cpus,
+    tf_look,
+)
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import comment, function_name, place
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
@@ -64,6 +71,8 @@ def RULE(case: Case) -> Found | None:
     work = stage_work(look, stage)
     # Python that only waits releases the lock: parallel calls are the change then.
     if work.cpu_ms < COMPUTES * work.own_ms or work.busy_ms < LARGER_PART * look.supply.account.batch_ms:
+        return None
+    if takes_the_steps_cpus(look) and not surely_computes(look):
         return None
     calls = parallel_calls(look)
     best, worst = (cheaper(look, stage, left, float(calls), python=False) for left in (BEST_LEFT, WORST_LEFT))

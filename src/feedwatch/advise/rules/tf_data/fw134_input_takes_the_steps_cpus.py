@@ -2,10 +2,15 @@
 
 from typing import Final
 
-from feedwatch.advise.as_is import mostly_python
 from feedwatch.advise.case import Case
 from feedwatch.advise.questions.cached import cached
-from feedwatch.advise.questions.tf_data import TfLook, cache_change, started_slowly, takes_the_steps_cpus, tf_look
+from feedwatch.advise.questions.tf_data import (
+    cache_change,
+    started_slowly,
+    surely_computes,
+    takes_the_steps_cpus,
+    tf_look,
+)
 from feedwatch.advise.rule import Found, rule
 from feedwatch.advise.snippets import place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, LONG_EPOCHS
@@ -54,7 +59,7 @@ def RULE(case: Case) -> Found | None:
     change = None if look is None else cache_change(look)
     if look is None or change is None or started_slowly(look) or not takes_the_steps_cpus(look):
         return None
-    if look.plan.load_cpu_ms < LARGE_SHARE * look.supply.account.batch_ms or not _computes(look):
+    if look.plan.load_cpu_ms < LARGE_SHARE * look.supply.account.batch_ms or not surely_computes(look):
         return None
     return cached(
         look,
@@ -66,13 +71,3 @@ def RULE(case: Case) -> Found | None:
             f"{ms(change.same_ms)} per batch are the same work in every epoch."
         ),
     )
-
-
-def _computes(look: TfLook) -> bool:
-    """Operations of TensorFlow compute. A Python function may only wait, and hide that behind the step: it surely
-    computes where the process uses more CPU time than the step could on all CPUs.
-    """
-    if not mostly_python(look.data):
-        return True
-    used, step_ms = look.case.facts.host.process_cpus, look.plan.step_ms + look.plan.relief_ms
-    return used is not None and used * look.supply.account.batch_ms > step_ms * look.plan.cpus
