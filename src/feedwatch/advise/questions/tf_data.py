@@ -147,8 +147,11 @@ def cache_change(look: TfLook) -> CacheChange | None:
     shuffle = next((stage for stage in before if stage.op.startswith("Shuffle")), None)
     same_ms = sum(work.busy_ms for work in look.plan.loading[: at + 1])
     read_ms = min(same_ms, _read_ms(look, last))
+    # The iterator of every epoch is made as before: the functions before the cache are part of it.
+    made_ms = look.case.boundaries.loader_start_ms or 0.0
     best, worst = (
-        _cached(look, at, read_ms * more, start_ms) for more, start_ms in zip(READ_RANGE, EPOCH_START_MS, strict=True)
+        _cached(look, at, read_ms * more, max(start_ms, made_ms))
+        for more, start_ms in zip(READ_RANGE, EPOCH_START_MS, strict=True)
     )
     return CacheChange(last, same_ms, epoch_bytes, free_gb * 1e9, shuffle, best, worst)
 
