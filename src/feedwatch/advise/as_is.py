@@ -230,7 +230,8 @@ def _with_tf_data(facts: Facts, account: Account, data: TfDataFacts, budget: flo
     making_ms = IN_THE_MAKING * sum(stage.ms_per_batch or 0.0 for stage in data.stages) / epoch_batches
     rest_ms = usual_rest_of_sleep_ms((account.batch_ms - gap_ms) * epoch_batches, UNEVEN_EPOCHS) / epoch_batches
     asleep = min(1.0, max(0.0, gap_ms - making_ms) / rest_ms) if rest_ms > 0 else 0.0
-    start_ms = account.ms(EPOCH_START) or 0.0
+    # What is left of the gap is mostly the ending of the old iterator, whose work is still under way.
+    start_ms = (account.ms(EPOCH_START) or 0.0) + gap_ms - asleep * rest_ms
     raw = _with_unseen(_stages(data), data, cold, start_ms)
     timed_ms = sum(work.cpu_ms for work in raw)
     cpu_ms = _loading_cpu_ms(facts, account, timed_ms, budget)
@@ -253,8 +254,7 @@ def _with_tf_data(facts: Facts, account: Account, data: TfDataFacts, budget: flo
         cold=cold,
         first=0.0 if cold > 0 else plan.first,
         start_ms=0.0 if cold > 0 else start_ms,
-        # The rest of the gap is the framework's and the callbacks': no change to the input takes it away.
-        aside_ms=(account.ms(VALIDATION) or 0.0) + gap_ms - asleep * rest_ms,
+        aside_ms=account.ms(VALIDATION) or 0.0,
         epoch_batches=epoch_batches,
         asleep=asleep,
         chilled=COLD_BY_OTHERS if mostly_python(data) else COLD_BY_NATIVE,

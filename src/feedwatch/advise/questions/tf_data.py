@@ -21,9 +21,11 @@ READ_UNITS: Final = 0.03
 READ_MB: Final = 0.3
 # At best and at worst, of that.
 READ_RANGE: Final = (0.5, 2.0)
-# Ending an epoch and beginning the next takes Keras so long with data in memory, at best and at worst: chosen by what
-# short scripts with a cache took. Resident batches of 0.1 to 24 MB took 6 to 35 ms on a busy machine (measured).
-EPOCH_START_MS: Final = (5.0, 15.0)
+# Ending an epoch and beginning the next takes Keras so long with data in memory, at best and at worst, besides waits
+# for tf.data's tuner (measured on pipelines of 8 to 24 batches per epoch, with a cache and with one batch in memory).
+EPOCH_START_MS: Final = (2.0, 8.0)
+# Where nothing loads beside it, the tuner is woken more often at the end of an epoch: so much of the waits is left.
+STILL_ASLEEP: Final = 0.3
 # Stages that do something; a cache behind the others saves nothing.
 WORKING: Final = frozenset(
     {"Map", "ParallelMap", "MapAndBatch", "Interleave", "ParallelInterleave", "FlatMap", "FromGenerator", "TFRecord",
@@ -147,11 +149,8 @@ def cache_change(look: TfLook) -> CacheChange | None:
     shuffle = next((stage for stage in before if stage.op.startswith("Shuffle")), None)
     same_ms = sum(work.busy_ms for work in look.plan.loading[: at + 1])
     read_ms = min(same_ms, _read_ms(look, last))
-    # The iterator of every epoch is made as before: the functions before the cache are part of it.
-    made_ms = look.case.boundaries.loader_start_ms or 0.0
     best, worst = (
-        _cached(look, at, read_ms * more, max(start_ms, made_ms))
-        for more, start_ms in zip(READ_RANGE, EPOCH_START_MS, strict=True)
+        _cached(look, at, read_ms * more, start_ms) for more, start_ms in zip(READ_RANGE, EPOCH_START_MS, strict=True)
     )
     return CacheChange(last, same_ms, epoch_bytes, free_gb * 1e9, shuffle, best, worst)
 
@@ -208,6 +207,7 @@ def _cached(look: TfLook, at: int, read_ms: float, start_ms: float) -> Plan:
         look.plan,
         loading=(*kept[:at], read, *kept[at + 1 :]),
         cold=0.0,
+        asleep=STILL_ASLEEP * look.plan.asleep,
         start_ms=min(look.plan.start_ms, start_ms / epoch_batches) if look.plan.start_ms else start_ms / epoch_batches,
     )
 
