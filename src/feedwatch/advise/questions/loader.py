@@ -15,6 +15,10 @@ from feedwatch.words import count, ms
 # Workers that wait may outnumber the CPUs, but not without end: each is a process with memory of its own.
 MOST_WORKERS: Final = 16
 MOST_WORKERS_PER_CPU: Final = 4
+# Of batches: more than this are there when they are asked for.
+MOSTLY_READY: Final = 0.5
+# Workers that load for more of the time than this have none left for more batches.
+BUSY_WORKERS: Final = 0.9
 # A setting this close to the best one is as good; the smaller one wins.
 AS_GOOD: Final = 1.03
 # Half of what is free stays free for everything else.
@@ -70,6 +74,15 @@ def indexes_memory(loader: LoaderFacts) -> bool:
     return loader.in_memory is True or (loader.batch_size is None and bool(loader.dataset_bytes))
 
 
+def workers_keep_up(look: LoaderLook) -> bool:
+    """Batches are mostly there, and workers have time left: what stalls remain are rare and long. Where workers are
+    busy all the time, those that began together end together: most batches are there, and training waits for the rest.
+    """
+    ready, made_ms = look.loader.ready_share, look.plan.threads_ms(look.plan.last_threads)
+    mostly = ready is not None and ready > MOSTLY_READY
+    return mostly and made_ms < BUSY_WORKERS * look.supply.account.batch_ms
+
+
 def with_workers(look: LoaderLook, workers: int, items: Work | None = None) -> Plan:
     """The same training, loaded by so many workers that stay; 0: by the training thread itself."""
     work = items or look.items
@@ -95,7 +108,9 @@ def most_workers(look: LoaderLook) -> int:
     else:
         carried = math.floor(min(MOST_WORKERS, look.plan.cpus * look.items.own_ms / look.items.cpu_ms) + 1e-6)
     shards = look.loader.dataset_shards if look.loader.iterable else None
-    most = min(MOST_WORKERS, max(1, math.floor(MOST_WORKERS_PER_CPU * look.plan.cpus + 1e-6)))
+    most = MOST_WORKERS
+    if look.loader.worker_rss_mb is None:  # nobody knows what memory a worker takes: not too many at once
+        most = min(most, max(1, math.floor(MOST_WORKERS_PER_CPU * look.plan.cpus + 1e-6)))
     return max(1, min(most, carried, shards or most))
 
 

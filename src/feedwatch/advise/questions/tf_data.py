@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from feedwatch.advise.as_is import MB_MS, ONE_LANE, UNIT_MS, mostly_python
+from feedwatch.advise.as_is import MB_MS, ONE_LANE, UNIT_MS, is_python, mostly_python
 from feedwatch.advise.case import Case
 from feedwatch.advise.plan import Plan, Work
 from feedwatch.advise.supply import Supply, supply
@@ -149,8 +149,10 @@ def cache_change(look: TfLook) -> CacheChange | None:
     shuffle = next((stage for stage in before if stage.op.startswith("Shuffle")), None)
     same_ms = sum(work.busy_ms for work in look.plan.loading[: at + 1])
     read_ms = min(same_ms, _read_ms(look, last))
+    left = _functions_left(look, at)
     best, worst = (
-        _cached(look, at, read_ms * more, start_ms) for more, start_ms in zip(READ_RANGE, EPOCH_START_MS, strict=True)
+        _cached(look, at, read_ms * more, start_ms, part)
+        for more, start_ms, part in zip(READ_RANGE, EPOCH_START_MS, (left, 1.0 if left else 0.0), strict=True)
     )
     return CacheChange(last, same_ms, epoch_bytes, free_gb * 1e9, shuffle, best, worst)
 
@@ -165,7 +167,12 @@ def _endless(look: TfLook) -> bool:
 def _last_same(look: TfLook) -> TfStage | None:
     """The last working stage before anything random; a shuffle only changes the order, and moves behind the cache."""
     found: TfStage | None = None
-    for stage, work in zip(look.data.stages, look.plan.loading, strict=True):
+    stages = look.data.stages
+    # What is zipped with data that end is repeated inside an epoch: windows of a time series are cut like that.
+    zipped = max((index for index, stage in enumerate(stages) if stage.op == "Zip"), default=-1)
+    for index, (stage, work) in enumerate(zip(stages, look.plan.loading, strict=True)):
+        if stage.op == "Repeat" and index < zipped and look.data.endless is not True:
+            continue
         if stage.op in ("Cache", "Repeat", "ShuffleAndRepeat") or stage.random is True:
             break
         # What nobody could look into may be different in every epoch.
@@ -196,19 +203,28 @@ def _read_ms(look: TfLook, stage: TfStage) -> float:
     return READ_UNITS * unit_ms * elements + READ_MB * mb_ms * megabytes
 
 
-def _cached(look: TfLook, at: int, read_ms: float, start_ms: float) -> Plan:
-    """Everything up to this stage is read from memory; its buffer fills in no time."""
+def _functions_left(look: TfLook, at: int) -> float:
+    """Of the user's functions: those behind this stage. Every epoch makes them anew, whatever a cache keeps."""
+    users = [index for index, stage in enumerate(look.data.stages) if stage.op in MAPS or is_python(stage)]
+    return sum(index > at for index in users) / len(users) if users else 0.0
+
+
+def _cached(look: TfLook, at: int, read_ms: float, start_ms: float, left: float) -> Plan:
+    """Everything up to this stage is read from memory; its buffer fills in no time. `left`: of what the beginning and
+    the end of an epoch cost now.
+    """
     last = look.plan.loading[-1].threads
     gone = Work("cached", 0.0, threads=last)
     kept = (*([gone] * (at + 1)), *look.plan.loading[at + 1 :])
     read = replace(kept[at], cpu_ms=read_ms)
     epoch_batches = look.supply.account.epoch_batches or look.supply.account.batches
+    begins_ms = start_ms / epoch_batches + left * look.plan.start_ms
     return replace(
         look.plan,
         loading=(*kept[:at], read, *kept[at + 1 :]),
         cold=0.0,
-        asleep=STILL_ASLEEP * look.plan.asleep,
-        start_ms=min(look.plan.start_ms, start_ms / epoch_batches) if look.plan.start_ms else start_ms / epoch_batches,
+        asleep=look.plan.asleep * (left + (1 - left) * STILL_ASLEEP),
+        start_ms=min(look.plan.start_ms, begins_ms) if look.plan.start_ms else begins_ms,
     )
 
 

@@ -107,9 +107,13 @@ def _length(dataset: Any) -> int | None:
 # -- the data set: does it sit in memory? --------------------------------------------------------
 
 
+# Rows that a data set holds for each item it gives out. More of them are not its items.
+MOST_ROWS: Final = 2
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetFacts:
-    held_bytes: int | None = None  # tensors and arrays with one row per item
+    held_bytes: int | None = None  # tensors and arrays with one row per item, of the rows that are items
     static_items: bool | None = None
     on_device: bool | None = None
 
@@ -148,11 +152,13 @@ def _held_bytes(dataset: Any) -> int | None:
 
 def _row_bytes(value: Any, items: int) -> int:
     numpy = sys.modules.get("numpy")
-    if isinstance(value, torch.Tensor):
-        return value.nbytes if value.dim() and value.shape[0] == items else 0
-    if numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.memmap):
-        return int(value.nbytes) if value.ndim and value.shape[0] == items else 0
-    return 0
+    tensor = isinstance(value, torch.Tensor)
+    array = numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.memmap)
+    if not (tensor or array) or not value.ndim:
+        return 0
+    # A length that was rounded down to whole batches, or by the length of a window, leaves some rows out.
+    rows = int(value.shape[0])
+    return int(value.nbytes) * items // rows if 0 < items <= rows <= MOST_ROWS * items else 0
 
 
 # -- the loader while it is used -----------------------------------------------------------------

@@ -1,7 +1,5 @@
 """The workers together supply less than the step could take, and more of them would help."""
 
-from typing import Final
-
 from feedwatch.advise.case import Case
 from feedwatch.advise.questions.loader import (
     advised_workers,
@@ -10,6 +8,7 @@ from feedwatch.advise.questions.loader import (
     may_have_workers,
     supplied,
     with_workers,
+    workers_keep_up,
 )
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import loader_edit
@@ -38,8 +37,6 @@ batches.
 - https://github.com/Lightning-AI/pytorch-lightning/issues/18723
 """
 
-MOSTLY_READY: Final = 0.5
-
 
 @rule(
     PAGE,
@@ -57,8 +54,7 @@ def RULE(case: Case) -> Found | None:
     if look is None or look.loader.num_workers < 1 or indexes_memory(look.loader) or not may_have_workers(look):
         return None
     now = look.loader.num_workers
-    # Where a batch is mostly ready, more workers make nothing faster: the stalls are rare and long.
-    if look.loader.ready_share is not None and look.loader.ready_share > MOSTLY_READY:
+    if workers_keep_up(look):
         return None
     workers = advised_workers(look, now + 1)
     if workers is None:

@@ -5,7 +5,13 @@ from typing import Final
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.plan import Plan
-from feedwatch.advise.questions.loader import LoaderLook, indexes_memory, loader_look, most_workers
+from feedwatch.advise.questions.loader import (
+    LoaderLook,
+    indexes_memory,
+    loader_look,
+    most_workers,
+    workers_keep_up,
+)
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
 from feedwatch.diagnose.thresholds import THRESHOLDS
@@ -34,7 +40,6 @@ When the CPUs are busy with somebody else's work: come back when they are free.
 
 COMPUTES: Final = 0.7
 LARGEST: Final = 0.8
-MOSTLY_READY: Final = 0.5
 # Done once and offline nearly all of the work is saved; cheaper work saves two thirds.
 BEST_LEFT: Final = 0.05
 WORST_LEFT: Final = 0.35
@@ -62,9 +67,8 @@ def RULE(case: Case) -> Found | None:
     cpu_bound = plan.cpu_ms / plan.cpus >= max(LARGEST * plan.threads_ms(plan.last_threads), plan.step_ms)
     if not cpu_bound or look.loader.ready_share is None:
         return None
-    # Workers that begin together end together: every other batch is there, and training waits for the rest.
     waits = (look.supply.account.stall_ratio or 0.0) >= THRESHOLDS.bounds_share
-    if look.loader.ready_share > MOSTLY_READY and not waits:
+    if workers_keep_up(look) and not waits:
         return None
     best, worst = (_cheaper(look, left) for left in (BEST_LEFT, WORST_LEFT))
     data = look.loader.dataset_name or "the data set"

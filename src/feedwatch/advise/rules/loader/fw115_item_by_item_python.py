@@ -4,10 +4,11 @@ from typing import Final
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.plan import Work
-from feedwatch.advise.questions.loader import loader_look, with_workers
+from feedwatch.advise.questions.loader import loader_look, with_workers, workers_keep_up
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.symptoms import MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
+from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.pipeline import LoaderFacts
 from feedwatch.model.verdict import Bound
 from feedwatch.words import ms, percent
@@ -35,14 +36,12 @@ numbers: then only the part before the random one can be converted.
 - https://github.com/pytorch/pytorch/pull/98316
 """
 
-# Shorter items are slices (FW106). Longer ones decode or transform, and are not converted by one line.
-SHORTEST_MS: Final = 0.005
+# Longer ones decode or transform, and are not converted by one line.
 LONGEST_MS: Final = 0.6
 SLICES_MS: Final = 0.05
 LARGER_PART: Final = 0.3
 OTHER_SHARE: Final = 0.2
 COMPUTES: Final = 0.8
-MOSTLY_READY: Final = 0.5
 BEST_LEFT: Final = 0.03
 WORST_LEFT: Final = 0.2
 
@@ -66,12 +65,13 @@ def RULE(case: Case) -> Found | None:
     item_ms = loader.item_ms if loader.item_ms is not None else look.load_ms / size
     items_ms = look.items.cpu_ms - (loader.collate_ms or 0.0)
     # Short items that compute: what they do is Python around a few values, and the values are in memory.
-    if not SHORTEST_MS <= item_ms <= LONGEST_MS or look.items.wait_ms > OTHER_SHARE * look.items.own_ms:
+    if item_ms > LONGEST_MS or look.items.wait_ms > OTHER_SHARE * look.items.own_ms:
         return None
     if loader.in_memory is True and item_ms <= SLICES_MS:
         return None  # FW106: nothing has to be converted
-    if loader.num_workers and (loader.ready_share or 0.0) > MOSTLY_READY:
-        return None  # the workers make batches in time, whatever an item takes
+    waits = (look.supply.account.stall_ratio or 0.0) >= THRESHOLDS.bounds_share
+    if loader.num_workers and workers_keep_up(look) and not waits:
+        return None  # whatever an item takes, training hardly notices
     if loader.random_items is True or not _from_memory(loader) or items_ms < LARGER_PART * look.load_ms:
         return None
     best, worst = (

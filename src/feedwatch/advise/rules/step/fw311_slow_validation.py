@@ -6,11 +6,12 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.gains import removed
 from feedwatch.advise.rule import Found, rule
 from feedwatch.advise.symptoms import PAUSE_PER_EPOCH
-from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.account import VALIDATION, Account
 from feedwatch.model.verdict import Bound
 from feedwatch.words import ms, percent
 
+# Below this share of the run validation is what people choose to pay: a tenth of the data, after every epoch.
+LARGE_SHARE: Final = 0.2
 # Validation every so many epochs; the rarest that a person would still call validating.
 STRIDES: Final = (2, 3, 5, 10)
 # After the change validation takes no more than this of the run.
@@ -23,7 +24,7 @@ LIGHTNING: Final = ("trainer = Trainer(...)", "trainer = Trainer(..., check_val_
 
 PAGE: Final = """
 ## What it sees
-A run of several epochs of which validation takes a tenth or more.
+A run of several epochs of which validation takes a fifth or more.
 
 ## Why it costs
 Training stands still while the model is validated. On small training sets, or with a large validation set, that is as
@@ -53,7 +54,7 @@ When early stopping, the learning rate or the choice of the checkpoint follows t
 def RULE(case: Case) -> Found | None:
     account, framework = case.account, case.facts.run.framework
     share = None if account is None else account.share(VALIDATION)
-    if account is None or share is None or share < THRESHOLDS.bounds_share or framework not in ("keras", "lightning"):
+    if account is None or share is None or share < LARGE_SHARE or framework not in ("keras", "lightning"):
         return None
     validation_ms, stride = account.ms(VALIDATION) or 0.0, _stride(share, account)
     if stride is None:
