@@ -32,6 +32,12 @@ FIRES = {
     "a PyDataset that makes the same batches in every epoch": case(
         window(80, 60), pydataset=SAME, load_ms=78.0, boundaries=EpochBoundaries(count=4, median_ms=3.0)
     ),
+    "a PyDataset whose batches are drawn from the same items": case(
+        window(80, 60),
+        pydataset=replace(SAME, random=True),
+        load_ms=78.0,
+        boundaries=EpochBoundaries(count=4, median_ms=3.0),
+    ),
     "without a prefetch": case(
         window(110, 80),
         tf=tf_data(stage("TFRecord", 5.0), DECODE, stage("Batch", 1.0), epoch_bytes=10**8, works_ahead=False),
@@ -42,7 +48,12 @@ SILENT = {
     "cached": case(window(80, 40), tf=work(stage("Cache"))),
     "it does not fit": case(window(80, 40), tf=work(size=12 * 10**9)),
     "the work is random": case(window(80, 40), tf=work(first=stage("ParallelMap", 300.0, random=True, parallelism=-1))),
-    "a PyDataset of random batches": case(window(80, 60), pydataset=replace(SAME, random=True), load_ms=78.0),
+    "a PyDataset of random batches that keeps up": case(
+        window(80, 1),
+        pydataset=replace(SAME, random=True),
+        load_ms=30.0,
+        boundaries=EpochBoundaries(count=4, median_ms=3.0),
+    ),
     "one epoch only": case(window(80, 40), tf=work(), boundaries=EpochBoundaries()),
 }
 UNKNOWN = {

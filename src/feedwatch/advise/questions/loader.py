@@ -19,6 +19,10 @@ MOST_WORKERS_PER_CPU: Final = 4
 MOSTLY_READY: Final = 0.5
 # Workers that load for more of the time than this have none left for more batches.
 BUSY_WORKERS: Final = 0.9
+# Taking a slice of memory takes microseconds.
+LONGEST_SLICE_MS: Final = 0.05
+# Threads that compute together, and spin while they wait for each other, use more CPU time than time on the wall.
+SPINNING: Final = 1.3
 # A setting this close to the best one is as good; the smaller one wins.
 AS_GOOD: Final = 1.03
 # Half of what is free stays free for everything else.
@@ -70,8 +74,12 @@ def loader_look(case: Case) -> LoaderLook | None:
 
 
 def indexes_memory(loader: LoaderFacts) -> bool:
-    """Items, or with automatic batching off whole batches, are slices of what the data set holds in memory."""
-    return loader.in_memory is True or (loader.batch_size is None and bool(loader.dataset_bytes))
+    """Items, or with automatic batching off whole batches, are slices of what the data set holds in memory. An item that
+    takes longer is worked on.
+    """
+    if loader.batch_size is None:
+        return bool(loader.dataset_bytes)
+    return loader.in_memory is True and (loader.item_ms or 0.0) <= LONGEST_SLICE_MS
 
 
 def workers_keep_up(look: LoaderLook) -> bool:
@@ -161,6 +169,17 @@ def advised_workers(look: LoaderLook, least: int) -> int | None:
     if not may_have_workers(look):
         most = min(most, 1)
     return best_workers(look, least, most) if most >= least else None
+
+
+def threads_in_the_way(look: LoaderLook, workers: int) -> bool:
+    """Math threads and workers that compute would share too few CPUs. An operation on several threads ends when its
+    slowest thread does, and one of them would always wait for a CPU.
+    """
+    threads = look.loader.math_threads
+    if threads is None or threads < 2 or look.case.facts.run.device_kind != "cpu":
+        return False
+    together = look.plan.step_cpu_ms >= SPINNING * look.plan.step_ms
+    return together and look.items.cpu_ms > look.items.wait_ms and threads + workers > look.plan.cpus
 
 
 def supplied(workers: int, plan: Plan) -> str:

@@ -7,6 +7,7 @@ from feedwatch.advise.questions.loader import (
     indexes_memory,
     loader_look,
     supplied,
+    threads_in_the_way,
     with_workers,
 )
 from feedwatch.advise.rule import Alters, Found, rule
@@ -60,8 +61,8 @@ def RULE(case: Case) -> Found | None:
     if look is None or look.loader.num_workers != 0 or indexes_memory(look.loader):
         return None
     workers = advised_workers(look, 1)
-    if workers is None:
-        return None
+    if workers is None or threads_in_the_way(look, workers):
+        return None  # FW116 speaks of both
     plan = with_workers(look, workers)
     before, after = loader_edit(look.loader, {"num_workers": workers, "persistent_workers": True})
     return Found(

@@ -1,10 +1,8 @@
 """Items that are in memory are taken one by one and stacked again."""
 
-from typing import Final
-
 from feedwatch.advise.case import Case
 from feedwatch.advise.plan import Work
-from feedwatch.advise.questions.loader import loader_look, with_workers
+from feedwatch.advise.questions.loader import LONGEST_SLICE_MS, loader_look, with_workers
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.symptoms import GPU_NO_FASTER, MORE_WORKERS_NO_HELP, ONE_BUSY_CPU
@@ -33,9 +31,6 @@ When `__getitem__` does more than indexing, such as augmenting every item by its
 - https://pytorch.org/docs/stable/data.html#torch.utils.data.BatchSampler
 """
 
-# An item that is a slice of memory takes microseconds. Longer ones do work of their own.
-TINY_ITEM_MS: Final = 0.05
-
 
 @rule(
     PAGE,
@@ -57,7 +52,7 @@ def RULE(case: Case) -> Found | None:
     if loader.batched_getitems or loader.iterable or not size or size < 2:
         return None
     item_ms = loader.item_ms if loader.item_ms is not None else look.load_ms / size
-    if item_ms > TINY_ITEM_MS:
+    if item_ms > LONGEST_SLICE_MS:
         return None
     best_ms, worst_ms = (look.load_ms * share + size * draw for share, draw in ((0.02, 0.00015), (0.12, 0.001)))
     data = loader.dataset_name or "The data set"

@@ -1,11 +1,22 @@
 """Math threads of the step and workers want more CPUs than there are."""
 
+from dataclasses import replace
 from typing import Final
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.gains import removed
-from feedwatch.advise.questions.loader import loader_look
+from feedwatch.advise.questions.loader import (
+    SPINNING,
+    LoaderLook,
+    advised_workers,
+    indexes_memory,
+    loader_look,
+    supplied,
+    threads_in_the_way,
+    with_workers,
+)
 from feedwatch.advise.rule import Alters, Found, rule
+from feedwatch.advise.snippets import loader_edit
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, MORE_WORKERS_NO_HELP
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.verdict import Bound
@@ -13,8 +24,8 @@ from feedwatch.words import count, ms
 
 PAGE = """
 ## What it sees
-Training on a CPU with several math threads beside DataLoader workers, more of both than CPUs, and a training thread
-that waits for a CPU.
+Training on a CPU with several math threads. Either DataLoader workers run beside them, more of both than CPUs, and the
+training thread waits for a CPU. Or there are no workers yet, loading computes, and workers would meet those threads.
 
 ## Why it costs
 Math threads wait for each other at the end of every operation. When one of them has no CPU because a worker runs
@@ -22,7 +33,7 @@ there, all of them wait, and they spin while they do.
 
 ## Fix
 `torch.set_num_threads(1)` (or `OMP_NUM_THREADS=1` in the environment) before training, so that workers and step have
-a CPU each. Libraries inside workers (OpenCV, OpenMP) have their own number of threads: set it to one there too.
+a CPU each. Without workers both change together: workers alone would slow the step down. Libraries inside workers (OpenCV, OpenMP) have their own number of threads: set it to one there too.
 
 ## When to leave it
 When the model is so large that several threads shorten the step by more than the workers take. Sums are added in
@@ -33,8 +44,6 @@ another order with another number of threads, so results differ in their last di
 - https://pytorch.org/docs/stable/generated/torch.set_num_threads.html
 """
 
-# Threads that spin burn CPU time without shortening the step.
-SPINNING: Final = 1.3
 LEAST_REMOVED: Final = 0.25
 
 
@@ -53,6 +62,8 @@ def RULE(case: Case) -> Found | None:
     look = loader_look(case)
     if look is None or case.facts.run.device_kind != "cpu" or look.loader.math_threads is None:
         return None
+    if look.loader.num_workers == 0:
+        return _workers_beside_one_thread(look)
     threads, workers, delay = look.loader.math_threads, look.loader.num_workers, case.facts.host.training_delay
     if threads < 2 or workers < 1 or delay is None or threads + workers <= look.plan.cpus:
         return None
@@ -80,4 +91,32 @@ def RULE(case: Case) -> Found | None:
             f"up to {ms(delayed_ms)} per batch in which the training thread waits for a CPU",
         ),
         alters=(Alters.PRECISION,),
+    )
+
+
+def _workers_beside_one_thread(look: LoaderLook) -> Found | None:
+    workers, threads = advised_workers(look, 1), look.loader.math_threads
+    if workers is None or threads is None or indexes_memory(look.loader) or not threads_in_the_way(look, workers):
+        return None
+    plan, step_ms = with_workers(look, workers), look.plan.step_ms
+    # How much of the step's CPU time is spinning, nobody sees: at best all that several threads burn beyond one.
+    alone_ms = min(step_ms * threads, look.plan.step_cpu_ms)
+    best, worst = (replace(plan, step_ms=each_ms, step_cpu_ms=each_ms) for each_ms in (step_ms, alone_ms))
+    before, after = loader_edit(look.loader, {"num_workers": workers, "persistent_workers": True})
+    return Found(
+        title=f"Load in the background beside one math thread: num_workers={workers}, torch.set_num_threads(1)",
+        says=(
+            f"Loading a batch takes {ms(look.load_ms)} and happens in the training process, between steps of "
+            f"{ms(step_ms)}. {count(threads, 'math thread')} and {count(workers, 'worker')} would share "
+            f"{count(look.plan.cpus, 'CPU')} and wait for each other: workers alone could slow the step down."
+        ),
+        numbers=look.numbers | {"workers_advised": float(workers), "math_threads": float(threads)},
+        before=before,
+        after=f"torch.set_num_threads(1)  # before training\n{after}",
+        gain=look.supply.gain(
+            best,
+            f"{supplied(workers, best)} on several threads, {ms(alone_ms)} on one at most",
+            worst=worst,
+        ),
+        alters=(Alters.PRECISION, *((Alters.RANDOMNESS,) if look.loader.random_items else ())),
     )

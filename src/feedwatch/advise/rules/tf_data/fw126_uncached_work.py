@@ -15,12 +15,13 @@ from feedwatch.advise.questions.tf_data import (
     takes_the_steps_cpus,
     tf_look,
 )
-from feedwatch.advise.rule import Found, rule
+from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import identifier, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
+from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.pipeline import PyDatasetFacts
 from feedwatch.model.verdict import Bound
-from feedwatch.words import ms, size
+from feedwatch.words import ms, percent, size
 
 # Passes over the bytes of a batch on its way from Python to TensorFlow, at best and at worst: 0.1 with batches of 6 and
 # 24 MB (measured), and a moment for each batch.
@@ -28,6 +29,9 @@ PASSES: Final = (0.1, 0.5)
 EACH_MS: Final = 0.3
 # Ending an epoch and beginning the next takes Keras so long with a PyDataset (measured), at best and at worst.
 PYTHON_EPOCH_START_MS: Final = (35.0, 100.0)
+# Of the work on a batch that draws random numbers: so much is left when what it reads is kept, at best and at worst
+# (chosen; what is read and what is drawn, nobody can tell apart from outside).
+DRAWN_LEFT: Final = (0.05, 0.5)
 
 PAGE = """
 ## What it sees
@@ -82,16 +86,18 @@ def RULE(case: Case) -> Found | None:
 
 
 def _kept_batches(case: Case, data: PyDatasetFacts) -> Found | None:
-    """A PyDataset whose batches are the same in every epoch."""
+    """A PyDataset whose batches, or what they are made of, are the same in every epoch."""
     look, account, free_gb = python_look(case), case.account, case.facts.host.ram_available_gb
     each = batch_bytes(case)
-    if look is None or account is None or free_gb is None or data.random is not False or data.workers > 1:
+    if look is None or account is None or free_gb is None or data.random is None or data.workers > 1:
         return None
     if not account.epochs or not account.epoch_batches or not each:
         return None
     epoch_bytes = each * account.epoch_batches
     if epoch_bytes > MOST_OF_MEMORY * free_gb * 1e9:
         return None
+    if data.random:
+        return _kept_items(look, data, epoch_bytes, free_gb)
     best, worst = (
         _kept(look, each, passes, start_ms) for passes, start_ms in zip(PASSES, PYTHON_EPOCH_START_MS, strict=True)
     )
@@ -125,6 +131,38 @@ data = Kept(data)""",
             f"from the second epoch on {ms(look.work.busy_ms)} of work per batch are read from memory",
             worst=worst,
         ),
+    )
+
+
+def _kept_items(look: PythonLook, data: PyDatasetFacts, epoch_bytes: float, free_gb: float) -> Found | None:
+    """Batches that differ from epoch to epoch, in order or by augmentation, are made of the same items."""
+    if (look.supply.account.stall_ratio or 0.0) < THRESHOLDS.bounds_share:
+        return None
+    best, worst = (look.plan.with_less(cpu=left, wait=left) for left in DRAWN_LEFT)
+    return Found(
+        title=f"Keep in memory what {data.class_name} reads",
+        says=(
+            f"{data.class_name} makes every batch anew, {ms(look.work.busy_ms)} each; the step takes "
+            f"{ms(look.plan.step_ms)}. It draws random numbers, so batches cannot be kept, but what is read and decoded "
+            f"for them can. As large as the batches are, it takes {size(epoch_bytes)}; {size(free_gb * 1e9)} of memory "
+            "are free."
+        ),
+        numbers=look.numbers | {"epoch_bytes": epoch_bytes, "ram_available_bytes": free_gb * 1e9},
+        before=f"# {data.class_name}.__getitem__ reads and decodes again in every epoch",
+        after="""from functools import cache
+
+
+@cache
+def kept(read, *key):
+    # What read(*key) gives is made once and kept. Random augmentation stays behind it, on a copy.
+    return read(*key)""",
+        gain=look.supply.gain(
+            best,
+            f"an estimate: {percent(1 - DRAWN_LEFT[1])} to {percent(1 - DRAWN_LEFT[0])} of the "
+            f"{ms(look.work.busy_ms)} per batch are reading and decoding",
+            worst=worst,
+        ),
+        alters=(Alters.CODE,),
     )
 
 
