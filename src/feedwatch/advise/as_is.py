@@ -32,6 +32,13 @@ MUTEX_MS: Final = 0.08
 # Threads that wake often for a moment are delayed often; no step computes less than half of its time because of that.
 MOST_DELAYED: Final = 0.5
 MOST_HELD_UP: Final = 0.5  # of the CPU time of the loading beside it
+# Several math threads wait for the slowest of them at the end of every operation. With a CPU missing for one of them a
+# step was two to three times as long as alone, in four scripts: at most so much of it is that, where loading computes
+# for half of the time or more.
+SPUN: Final = 0.65
+SPUN_FROM: Final = 0.5
+# Threads that compute together, and spin while they wait for each other, use more CPU time than time on the wall.
+SPINNING: Final = 1.3
 # Of all CPUs of the machine: below the one nobody waits for a CPU, above the other everybody does.
 IDLE_SHARE: Final = 0.5
 FULL_SHARE: Final = 0.85
@@ -71,11 +78,13 @@ def plan_as_is(facts: Facts, account: Account) -> Plan | None:
 # -- the step -----------------------------------------------------------------------------------------
 
 
-def _rest(facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, beside_cpu_ms: float) -> Plan:
+def _rest(
+    facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, beside_cpu_ms: float, crowd: int = 0
+) -> Plan:
     """Everything but loading. The step's time is what it would take if loading wanted no CPU.
 
     `load_cpu_ms`: CPU time that is this process' and not the step's. `beside_cpu_ms`: of loading that runs beside the
-    step, in this process or in others.
+    step, in this process or in others. `crowd`: math threads and workers together.
     """
     host, batch_ms = facts.host, account.batch_ms
     stalled_ms = account.stalled_ms or 0.0
@@ -91,6 +100,8 @@ def _rest(facts: Facts, account: Account, budget: float, *, load_cpu_ms: float, 
     delayed_ms = _delayed(facts, account, min(rest_ms, account.ms(COMPUTE) or rest_ms))
     # Loading cannot have held up the step for longer than it computed; half of that where both have threads to move.
     delayed_ms = min(delayed_ms * _own_share(facts, batch_ms, beside_cpu_ms), MOST_HELD_UP * beside_cpu_ms)
+    if on_cpu and crowd > budget and step_cpu_ms >= SPINNING * (rest_ms - delayed_ms):
+        delayed_ms = max(delayed_ms, SPUN * rest_ms * min(1.0, beside_cpu_ms / (SPUN_FROM * batch_ms)))
     return Plan(
         loading=(),
         ahead=True,
@@ -165,9 +176,15 @@ def _with_loader(facts: Facts, account: Account, loader: LoaderFacts, budget: fl
         return replace(plan, loading=(items,), ahead=False, start_ms=start_ms, chilled=COLD_BY_ITSELF)
     taking_ms, _ = handover(facts)
     taken_ms = taking_ms if loader.delivery_ms is None else loader.delivery_ms
-    plan = _rest(facts, account, budget, load_cpu_ms=taken_ms, beside_cpu_ms=items.cpu_ms)
+    threads = loader.math_threads or 1
+    crowd = loader.num_workers + threads if threads > 1 and not mostly_waits(items) else 0
+    plan = _rest(facts, account, budget, load_cpu_ms=taken_ms, beside_cpu_ms=items.cpu_ms, crowd=crowd)
     loading = (replace(items, lanes=float(loader.num_workers)),)
     return handed_over(replace(plan, loading=loading, chilled=COLD_BY_OTHERS), facts)
+
+
+def mostly_waits(work: Work) -> bool:
+    return work.wait_ms > work.cpu_ms
 
 
 def _first(account: Account, load_ms: float) -> float:

@@ -34,6 +34,9 @@ LEAST_WARM: Final = 0.6
 MOST_WARM: Final = 1.2
 # Threads that wake often are delayed often, on an idle machine too: so much of a delay may be only that.
 MERE_WAKE_UPS: Final = 0.7
+# To find a share within a thousandth; what is as close as this explains the run.
+HALVINGS: Final = 10
+CLOSE: Final = 0.005
 # Many calls at once may take longer than the run together, but not longer than all of them could.
 LONGEST: Final = 100.0
 
@@ -45,6 +48,7 @@ class Supply:
     plan: Plan
     account: Account
     error: float  # of the model: measured / modelled; 1.0 is perfect
+    kept: float = 0.0  # share of the step's wait for CPUs with which the model explains the run best
 
     @property
     def explains(self) -> bool:
@@ -64,8 +68,17 @@ class Supply:
         return max(1.0, self.account.batch_ms / max(best_ms, self.account.batch_ms / MOST))
 
     def _unrelieved(self, plan: Plan, kept: float) -> Plan:
-        """The step keeps this share of its wait for the CPUs that loading had: a part of it is mere wake-ups."""
-        return replace(plan, step_ms=plan.step_ms + kept * plan.relief_ms, relief_ms=0.0)
+        """Of its wait for the CPUs that loading had, the step keeps all where loading stays as it is, and this share,
+        which is mere wake-ups, where loading is gone.
+        """
+        before_ms = self.plan.load_cpu_ms
+        gone = min(1.0, max(0.0, 1 - plan.load_cpu_ms / before_ms)) if before_ms > 0 else 0.0
+        left = (1 - gone) * self.kept + gone * min(kept, self.kept)
+        step_ms = plan.step_ms + left * plan.relief_ms
+        # What math threads burnt while they waited for each other is gone with the waiting.
+        spun_ms = max(0.0, plan.step_cpu_ms - step_ms * plan.cpus) if plan.relief_ms else 0.0
+        step_cpu_ms = plan.step_cpu_ms - gone * spun_ms
+        return replace(plan, step_ms=step_ms, step_cpu_ms=step_cpu_ms, relief_ms=0.0)
 
     def _warm(self, plan: Plan, share: float = 1.0) -> Plan:
         """Where loading no longer runs between the steps, a step finds its data in the CPU's caches."""
@@ -187,12 +200,24 @@ def _explain(facts: Facts, account: Account) -> Supply | None:
         return None
     # The step had no CPU for a part of its time because of the loading, which the model sees, or because of wake-ups,
     # which it does not. Between the two the run is explained.
-    least_ms = plan.batch_ms()
-    most_ms = max(least_ms, replace(plan, step_ms=plan.step_ms + plan.relief_ms).batch_ms())
-    if not (least_ms > 0 and math.isfinite(most_ms)):
+    kept = _kept(plan, account.batch_ms)
+    modelled_ms = replace(plan, step_ms=plan.step_ms + kept * plan.relief_ms).batch_ms()
+    if not (modelled_ms > 0 and math.isfinite(modelled_ms)):
         return None
-    error = account.batch_ms / min(max(account.batch_ms, least_ms), most_ms)
-    return Supply(plan, account, error)
+    error = account.batch_ms / modelled_ms
+    return Supply(plan, account, 1.0 if math.isclose(error, 1.0, abs_tol=CLOSE) else error, kept)
+
+
+def _kept(plan: Plan, batch_ms: float) -> float:
+    """How much of the relief the step must keep for the model to give this time, as far as that explains it."""
+    low, high = 0.0, 1.0
+    if plan.relief_ms <= 0 or plan.batch_ms() >= batch_ms:
+        return 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        below = replace(plan, step_ms=plan.step_ms + middle * plan.relief_ms).batch_ms() < batch_ms
+        low, high = (middle, high) if below else (low, middle)
+    return high
 
 
 def contradiction(facts: Facts, account: Account) -> str | None:

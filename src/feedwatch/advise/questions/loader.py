@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from feedwatch.advise.as_is import handed_over, loading_of
+from feedwatch.advise.as_is import SPINNING, handed_over, loading_of, mostly_waits
 from feedwatch.advise.case import Case
 from feedwatch.advise.plan import UNEVEN, Plan, Work
 from feedwatch.advise.supply import Supply, supply
@@ -21,8 +21,6 @@ MOSTLY_READY: Final = 0.5
 BUSY_WORKERS: Final = 0.9
 # Taking a slice of memory takes microseconds.
 LONGEST_SLICE_MS: Final = 0.05
-# Threads that compute together, and spin while they wait for each other, use more CPU time than time on the wall.
-SPINNING: Final = 1.3
 # A setting this close to the best one is as good; the smaller one wins.
 AS_GOOD: Final = 1.03
 # Half of what is free stays free for everything else.
@@ -74,8 +72,8 @@ def loader_look(case: Case) -> LoaderLook | None:
 
 
 def indexes_memory(loader: LoaderFacts) -> bool:
-    """Items, or with automatic batching off whole batches, are slices of what the data set holds in memory. An item that
-    takes longer is worked on.
+    """Items, or with automatic batching off whole batches, are slices of what the data set holds in memory. An item
+    that takes longer is worked on.
     """
     if loader.batch_size is None:
         return bool(loader.dataset_bytes)
@@ -179,7 +177,7 @@ def threads_in_the_way(look: LoaderLook, workers: int) -> bool:
     if threads is None or threads < 2 or look.case.facts.run.device_kind != "cpu":
         return False
     together = look.plan.step_cpu_ms >= SPINNING * look.plan.step_ms
-    return together and look.items.cpu_ms > look.items.wait_ms and threads + workers > look.plan.cpus
+    return together and not mostly_waits(look.items) and threads + workers > look.plan.cpus
 
 
 def supplied(workers: int, plan: Plan) -> str:

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
+from feedwatch.advise.as_is import SPINNING
 from feedwatch.advise.case import Case
 from feedwatch.advise.gains import removed
 from feedwatch.advise.questions.loader import (
-    SPINNING,
     LoaderLook,
     advised_workers,
     indexes_memory,
@@ -33,7 +33,8 @@ there, all of them wait, and they spin while they do.
 
 ## Fix
 `torch.set_num_threads(1)` (or `OMP_NUM_THREADS=1` in the environment) before training, so that workers and step have
-a CPU each. Without workers both change together: workers alone would slow the step down. Libraries inside workers (OpenCV, OpenMP) have their own number of threads: set it to one there too.
+a CPU each. Without workers both change together: workers alone would slow the step down. Libraries inside workers
+(OpenCV, OpenMP) have their own number of threads: set it to one there too.
 
 ## When to leave it
 When the model is so large that several threads shorten the step by more than the workers take. Sums are added in

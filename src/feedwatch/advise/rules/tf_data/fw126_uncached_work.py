@@ -20,6 +20,7 @@ from feedwatch.advise.snippets import identifier, place
 from feedwatch.advise.symptoms import ALL_CPUS_BUSY, GPU_NO_FASTER
 from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.pipeline import PyDatasetFacts
+from feedwatch.model.steps import INPUT_WAIT
 from feedwatch.model.verdict import Bound
 from feedwatch.words import ms, percent, size
 
@@ -93,6 +94,9 @@ def _kept_batches(case: Case, data: PyDatasetFacts) -> Found | None:
         return None
     if not account.epochs or not account.epoch_batches or not each:
         return None
+    # A pause between epochs may have other causes: batches are kept where training waits for them.
+    if (account.ms(INPUT_WAIT) or 0.0) < THRESHOLDS.bounds_share * account.batch_ms:
+        return None
     epoch_bytes = each * account.epoch_batches
     if epoch_bytes > MOST_OF_MEMORY * free_gb * 1e9:
         return None
@@ -136,16 +140,14 @@ data = Kept(data)""",
 
 def _kept_items(look: PythonLook, data: PyDatasetFacts, epoch_bytes: float, free_gb: float) -> Found | None:
     """Batches that differ from epoch to epoch, in order or by augmentation, are made of the same items."""
-    if (look.supply.account.stall_ratio or 0.0) < THRESHOLDS.bounds_share:
-        return None
     best, worst = (look.plan.with_less(cpu=left, wait=left) for left in DRAWN_LEFT)
     return Found(
         title=f"Keep in memory what {data.class_name} reads",
         says=(
             f"{data.class_name} makes every batch anew, {ms(look.work.busy_ms)} each; the step takes "
-            f"{ms(look.plan.step_ms)}. It draws random numbers, so batches cannot be kept, but what is read and decoded "
-            f"for them can. As large as the batches are, it takes {size(epoch_bytes)}; {size(free_gb * 1e9)} of memory "
-            "are free."
+            f"{ms(look.plan.step_ms)}. It draws random numbers, so batches cannot be kept, but what is read and "
+            f"decoded for them can. As large as the batches are, it takes {size(epoch_bytes)}; "
+            f"{size(free_gb * 1e9)} of memory are free."
         ),
         numbers=look.numbers | {"epoch_bytes": epoch_bytes, "ram_available_bytes": free_gb * 1e9},
         before=f"# {data.class_name}.__getitem__ reads and decodes again in every epoch",
