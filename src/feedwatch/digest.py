@@ -22,7 +22,7 @@ from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.account import Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
-from feedwatch.model.steps import StepKind, Window
+from feedwatch.model.steps import Window
 from feedwatch.model.verdict import Finding
 from feedwatch.report.build import Ingredients, OwnCost, build
 from feedwatch.report.json import write_report_file
@@ -161,7 +161,6 @@ class Digest:
         self.windows = windows
         self.timeline = Timeline(reader)
         self._so_far = RunSoFar()
-        self._longest_step_ns = 0
         self._fresh: list[Fresh] = []
         self._directory = directory
         self._outputs = [(output, Place(f"to {type(output).__name__}", clock)) for output in outputs]
@@ -187,11 +186,14 @@ class Digest:
         lost if the process were killed now.
         """
         held: Piece | None = None
-        for item in self.reader.read(log.marks, rows):
-            if self.windows.add(item):
-                if held is not None:
-                    yield held
-                held = self._cut(log)
+        for known in self.reader.stretches(log.marks, rows):
+            left = known
+            while left:
+                left = left[self.windows.add_some(left) :]
+                if self.windows.full():
+                    if held is not None:
+                        yield held
+                    held = self._cut(log)
         if self.windows.full_enough():
             rest = self._cut(log)
             if held is not None:
@@ -213,11 +215,7 @@ class Digest:
 
     def take(self, piece: Piece) -> None:
         """Fold one window. Nothing is written before `write`."""
-        window = self._so_far.add(piece)
-        if window is not None and window.trusted:
-            steady = (record.wall_ns for record in piece.records if record.kind is StepKind.STEADY)
-            self._longest_step_ns = max(self._longest_step_ns, max(steady, default=0))
-        self._fresh.append(Fresh(window, piece.ended_s))
+        self._fresh.append(Fresh(self._so_far.add(piece), piece.ended_s))
 
     # -- windows to reports ----------------------------------------------------------------------
 
@@ -343,7 +341,7 @@ class Digest:
         distrusted = self._so_far.counts.distrusted
         if distrusted:
             yield f"{count(distrusted, 'step')} left out: the machine slept, or its clock was set, while they ran"
-        longest_ns = self._longest_step_ns
+        longest_ns = self._so_far.longest_step_ns
         if (
             run is not None
             and run.steps >= THRESHOLDS.min_steady_steps
