@@ -1,9 +1,9 @@
 """The sink thread's half of a session: marks become steps, windows, a verdict, findings and a written report."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.engine import advise
@@ -22,7 +22,7 @@ from feedwatch.measure.window import Piece, WindowCutter
 from feedwatch.model.account import Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import Report, Status
-from feedwatch.model.steps import StepKind, Window
+from feedwatch.model.steps import Window
 from feedwatch.model.verdict import Finding
 from feedwatch.report.build import Ingredients, OwnCost, build
 from feedwatch.report.json import write_report_file
@@ -33,6 +33,8 @@ from feedwatch.report.output import Output
 from feedwatch.report.ranks import beside
 from feedwatch.report.scalars import scalars
 from feedwatch.words import count, ms
+
+Made = TypeVar("Made")
 
 # A report is about 9 kB in the event file, a point of the curves 0.3 kB. One report every 30 s and a point per second
 # are 2 MB an hour. The tab calls a run silent after three reports that did not come (tab/static/status.js).
@@ -46,6 +48,10 @@ EARLY_REPORT_SECONDS: Final = 120.0
 POINTS_AT_ONCE: Final = 600
 # The curves wait for a slow disk as long as this, and then for the next time: the next report matters more.
 MAX_POINTS_NS: Final = 1_000_000_000
+# Judging the whole run takes 3 to 6 ms (measured), in which no other Python code runs: every second that would be most
+# of what a run may lose to us. A thousandth of the run is a judgement every few seconds, soon enough for a person who
+# looks on. Reports that are due, the last one among them, are always judged.
+JUDGING_SHARE: Final = 0.001
 # One step that takes this much of all measured time is no training step.
 LONGEST_STEP_SHARE: Final = 0.3
 
@@ -71,6 +77,28 @@ class Allowance:
             return False
         self._left -= 1.0
         return True
+
+
+class Budget:
+    """Work that is wanted often and may be dear: it is done again when what it took last time is its share of the time
+    since. The first time loads code, and says nothing of the others.
+    """
+
+    def __init__(self, share: float, clock: Clock) -> None:
+        self._share, self._clock = share, clock
+        self._times = 0
+        self._again_s = 0.0
+
+    def allows(self, age_s: float) -> bool:
+        return age_s >= self._again_s
+
+    def spend(self, work: Callable[[], Made], age_s: float) -> Made:
+        began_ns = self._clock.cpu_ns()
+        made = work()
+        self._times += 1
+        if self._times > 1:
+            self._again_s = age_s + (self._clock.cpu_ns() - began_ns) / 1e9 / self._share
+        return made
 
 
 class Place:
@@ -133,7 +161,6 @@ class Digest:
         self.windows = windows
         self.timeline = Timeline(reader)
         self._so_far = RunSoFar()
-        self._longest_step_ns = 0
         self._fresh: list[Fresh] = []
         self._directory = directory
         self._outputs = [(output, Place(f"to {type(output).__name__}", clock)) for output in outputs]
@@ -149,6 +176,8 @@ class Digest:
         self._written_bound: str | None = None
         self._early_reports = Allowance(EARLY_REPORT_SECONDS, EARLY_REPORTS)
         self._points = Allowance(POINT_SECONDS, POINTS_AT_ONCE)
+        self._judging = Budget(JUDGING_SHARE, clock)
+        self.judges_everything = False  # somebody waits for what comes next to be in `latest`
 
     # -- marks to windows ------------------------------------------------------------------------
 
@@ -157,11 +186,14 @@ class Digest:
         lost if the process were killed now.
         """
         held: Piece | None = None
-        for item in self.reader.read(log.marks, rows):
-            if self.windows.add(item):
-                if held is not None:
-                    yield held
-                held = self._cut(log)
+        for known in self.reader.stretches(log.marks, rows):
+            left = known
+            while left:
+                left = left[self.windows.add_some(left) :]
+                if self.windows.full():
+                    if held is not None:
+                        yield held
+                    held = self._cut(log)
         if self.windows.full_enough():
             rest = self._cut(log)
             if held is not None:
@@ -183,11 +215,7 @@ class Digest:
 
     def take(self, piece: Piece) -> None:
         """Fold one window. Nothing is written before `write`."""
-        window = self._so_far.add(piece)
-        if window is not None and window.trusted:
-            steady = (record.wall_ns for record in piece.records if record.kind is StepKind.STEADY)
-            self._longest_step_ns = max(self._longest_step_ns, max(steady, default=0))
-        self._fresh.append(Fresh(window, piece.ended_s))
+        self._fresh.append(Fresh(self._so_far.add(piece), piece.ended_s))
 
     # -- windows to reports ----------------------------------------------------------------------
 
@@ -200,9 +228,12 @@ class Digest:
         if self._ended or not (fresh or overdue or ending):
             return
         now_s = fresh[-1].ended_s if fresh else self._clock.wall_s()
-        report = self.latest = self._report(facts, dropped_windows, now_s)
+        report, judged = self.latest, ending or overdue or self.judges_everything or self._judging.allows(age_s)
+        if report is None or judged:
+            report = self._judging.spend(lambda: self._report(facts, dropped_windows, now_s), age_s)
+            self.latest = report
         changed = report.verdict.bound.value != self._written_bound
-        due = ending or overdue or (changed and self._early_reports.take(age_s))
+        due = ending or overdue or (judged and changed and self._early_reports.take(age_s))
         if due:
             self._reported_s, self._written_bound = age_s, report.verdict.bound.value
             report = self.latest = self._with_timeline(report, facts)
@@ -310,7 +341,7 @@ class Digest:
         distrusted = self._so_far.counts.distrusted
         if distrusted:
             yield f"{count(distrusted, 'step')} left out: the machine slept, or its clock was set, while they ran"
-        longest_ns = self._longest_step_ns
+        longest_ns = self._so_far.longest_step_ns
         if (
             run is not None
             and run.steps >= THRESHOLDS.min_steady_steps

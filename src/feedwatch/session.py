@@ -166,6 +166,10 @@ class Session:
         """What follows is no training of the user's: the figures stay as they are. See hooks/trial.py."""
         self._readers.clear()
 
+    def judge_what_comes(self) -> None:
+        """From now on `latest` holds every step that is handed over. Without this it may be a few seconds old."""
+        self._digest.judges_everything = True
+
     # -- the end ---------------------------------------------------------------------------------
 
     @property
@@ -174,7 +178,9 @@ class Session:
 
     @property
     def latest(self) -> Report | None:
-        """The latest report so far. Never waits: this is what a hook may ask for while it closes a run."""
+        """The latest report so far. Never waits: this is what a hook may ask for while it closes a run. While training
+        runs it is a few seconds old; judging a run costs training more than measuring it.
+        """
         return self._digest.latest
 
     @property

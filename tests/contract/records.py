@@ -4,15 +4,14 @@ from feedwatch.model.steps import StepRecord
 
 
 def kept_records(session) -> list[StepRecord]:
-    """Every step record of this session, from now on."""
+    """Every step record of this session, once its window is full."""
     records, windows = [], session._digest.windows
-    add = windows.add
+    cut = windows.cut
 
-    def keep(item):
-        full = add(item)
-        if isinstance(item, StepRecord):
-            records.append(windows._records[-1])
-        return full
+    def keep(*clocks):
+        piece = cut(*clocks)
+        records.extend([] if piece is None else piece.records)
+        return piece
 
-    windows.add = keep
+    windows.cut = keep
     return records

@@ -19,6 +19,9 @@ class VirtualHost:
     def wall_s(self):
         return self.time_ns / 1e9
 
+    def cpu_ns(self):
+        return 0
+
     def tick_ns(self):
         return 1
 

@@ -9,6 +9,7 @@ import pytest
 from feedwatch.diagnose.judge import judge
 from feedwatch.digest import (
     EARLY_REPORTS,
+    JUDGING_SHARE,
     POINT_SECONDS,
     POINTS_AT_ONCE,
     REPORT_SECONDS,
@@ -255,6 +256,55 @@ def test_a_verdict_that_is_another_one_every_second_is_written_so_often_and_no_m
     monkeypatch.setattr("feedwatch.digest.judge", lambda *known: replace(judge(*known), bound=next(bounds)))
     hours(digest, clock, 100 / 3600)
     assert EARLY_REPORTS <= len(written.reports) <= EARLY_REPORTS + 4
+
+
+def dear(digest, clock, monkeypatch, *costs_ms):
+    """Each judgement works so long; the last figure holds for all that follow."""
+    costs, judged = iter(costs_ms), []
+
+    def work(*known):
+        judged.append(next(costs, costs_ms[-1]))
+        clock.work_ms(judged[-1])
+        return judge(*known)
+
+    monkeypatch.setattr("feedwatch.digest.judge", work)
+    return judged
+
+
+def test_a_run_is_judged_as_often_as_a_thousandth_of_its_time_allows(digest, written, marks, clock, monkeypatch):
+    judged = dear(digest, clock, monkeypatch, 5)
+    for _ in range(25):
+        read(digest, second(marks))
+    assert len(judged) == pytest.approx(25 * JUDGING_SHARE / 0.005, abs=2)
+    assert len(written.points) == 25
+
+
+def test_the_first_judgement_loads_the_rules_and_delays_no_other(digest, marks, clock, monkeypatch):
+    judged = dear(digest, clock, monkeypatch, 500, 1)
+    for _ in range(2):
+        read(digest, second(marks))
+    assert judged == [500, 1]
+
+
+def test_a_judgement_that_is_dear_delays_no_report_that_is_due(digest, written, marks, clock, monkeypatch):
+    dear(digest, clock, monkeypatch, 1, 1000)
+    for _ in range(3 * int(REPORT_SECONDS)):
+        read(digest, second(marks))
+    assert 3 <= len(written.reports) <= 4
+    before = digest.latest
+    digest.status = Status.FINISHED
+    digest.write(facts(), 0)
+    assert digest.latest.steps.batches > before.steps.batches
+
+
+def test_who_waits_for_the_latest_steps_gets_them(digest, marks, clock, monkeypatch):
+    dear(digest, clock, monkeypatch, 5)
+    for _ in range(3):
+        read(digest, second(marks))
+    digest.judges_everything = True
+    before = digest.latest
+    read(digest, second(marks))
+    assert digest.latest.steps.batches > before.steps.batches
 
 
 def test_points_of_windows_of_milliseconds_are_bounded(digest, written, clock):

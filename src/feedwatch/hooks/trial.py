@@ -115,6 +115,7 @@ class TrialRun:
         """Of the run as it is, frozen: what follows does not count as training."""
         run = self._run
         before = run.session.latest
+        run.session.judge_what_comes()
         run.freeze()
         until_s = time.monotonic() + REPORT_SECONDS
         while run.session.latest is before and time.monotonic() < until_s:

@@ -122,6 +122,7 @@ class RunSoFar:
     def __init__(self) -> None:
         self.history = History()
         self.counts = Counts(samples=0)
+        self.longest_step_ns = 0  # of the trusted steady ones
         self._step = _Total()
         self._phases = {name: _Total() for name in PHASES}
         self._starved = _Total()
@@ -222,6 +223,7 @@ class RunSoFar:
         if self._first_step is None:
             self._first_step = window.first_step
         self._last_step = window.last_step
+        self.longest_step_ns = max(self.longest_step_ns, *steady.wall_ns)
         self._steady_batches += steady.batches
         self._steady_samples = _plus(self._steady_samples, steady.samples)
         self._step.add(steady.wall_ns)

@@ -7,7 +7,7 @@ epochs) belongs to the gap. What cannot be attributed (a clock that went back, a
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from operator import add, mul
 from typing import Any, Final, NamedTuple
@@ -73,7 +73,7 @@ class Way(NamedTuple):
     device: bool
 
 
-class _Closed(NamedTuple):
+class Closed(NamedTuple):
     """A step on the training thread, whose late parts are not known yet."""
 
     first_ns: int
@@ -150,7 +150,7 @@ class StepReader:
         self._gap_ns = self._gap_loader_ns = self._gap_validation_ns = 0
 
         # what waits for its late parts, in order
-        self._pending: deque[_Closed | _Plain | _Gap | EpochMark] = deque()
+        self._pending: deque[Any] = deque()  # Closed, _Plain, _Gap, EpochMark, and what a reader above adds
         self._rows: deque[Fetch] = deque()
         self._done_ns: dict[tuple[int, int], int] = {}
         self._device_times: dict[int, DeviceTimes] = {}
@@ -180,12 +180,20 @@ class StepReader:
 
     def read(self, marks: Iterable[Mark], rows: Iterable[Fetch] = ()) -> Iterator[Item]:
         """`rows`: fetches that a graph stamped, in order."""
+        for stretch in self.stretches(marks, rows):
+            yield from stretch
+
+    def stretches(self, marks: Iterable[Mark], rows: Iterable[Fetch] = ()) -> Iterator[Sequence[Item]]:
+        """The same, several at once where they are known at once: those are steps and nothing else."""
         self._rows.extend(rows)
+        self._take(marks)
+        while self._pending and (ready := self._next_item()) is not None:
+            yield list(map(self._without_parts, ready)) if self.least_ns else ready
+
+    def _take(self, marks: Iterable[Mark]) -> None:
         handlers = self._handlers
         for ns, what, detail in marks:
             handlers[what](ns, detail)
-        while self._pending and (ready := self._next_item()) is not None:
-            yield from map(self._without_parts, ready) if self.least_ns else ready
 
     def _without_parts(self, item: Item) -> Item:
         if not isinstance(item, StepRecord) or item.wall_ns >= self.least_ns:
@@ -394,7 +402,7 @@ class StepReader:
             self._wait((self._first_ns, wall_ns, spent[INPUT], spent[H2D], spent[COMPUTE], samples))
             return
         self._wait(
-            _Closed(
+            Closed(
                 self._first_ns,
                 self._called_ns,
                 ns if self._wall_at_end_ns is None else self._end_ns,
@@ -442,16 +450,17 @@ class StepReader:
 
     # -- what becomes known later ----------------------------------------------------------------
 
-    def _wait(self, entry: "_Closed | _Plain | _Gap | EpochMark") -> None:
+    def _wait(self, entry: "Closed | _Plain | _Gap | EpochMark") -> None:
         self._pending.append(entry)
         if len(self._pending) > MAX_PENDING:
             self._pending.popleft()
             self.dropped += 1
 
-    def _next_item(self) -> tuple[Item, ...] | None:
+    def _next_item(self) -> Sequence[Item] | None:
         """What the first pending entry has become, or None while its late parts are missing."""
         entry = self._pending[0]
-        if isinstance(entry, _Closed):
+        if isinstance(entry, Closed):
+            made: Sequence[Item] | None
             if self._ends is Ends.DONE:
                 made = self._completed(entry)
             elif self._device:
@@ -471,7 +480,7 @@ class StepReader:
         self._pending.popleft()
         return made
 
-    def _on_host(self, step: _Closed) -> tuple[Item, ...] | None:
+    def _on_host(self, step: Closed) -> tuple[Item, ...] | None:
         """The host waits for the device in every step, or computes by itself: its wait is the stall."""
         fetches, wait_ns, compute_ns = step.fetches, step.wait_ns, step.compute_ns
         called_ns = step.called_ns
@@ -493,7 +502,7 @@ class StepReader:
             self.tracing_ns = max(0, fetches[0].asked_ns - called_ns)
         return (self._record(step, fetches, wait_ns, min(compute_ns, step.wall_ns - wait_ns)),)
 
-    def _on_device(self, step: _Closed) -> tuple[Item, ...] | None:
+    def _on_device(self, step: Closed) -> tuple[Item, ...] | None:
         """A device with a clock of its own: the order of things is the host's, the times of a step are the device's."""
         times = self._device_times.pop(step.first_ns, None)
         for first_ns in [each for each in self._device_times if each < step.first_ns]:
@@ -514,7 +523,7 @@ class StepReader:
             ),
         )
 
-    def _completed(self, step: _Closed) -> tuple[Item, ...] | None:
+    def _completed(self, step: Closed) -> tuple[Item, ...] | None:
         """Asynchronous dispatch: a step ends when its result was there."""
         done_ns = self._done_ns.pop(step.call, None)
         if done_ns is None:
@@ -553,7 +562,7 @@ class StepReader:
             began_ns=first_ns,
         )
 
-    def _record(self, step: _Closed, fetches: list[Fetch], wait_ns: int, compute_ns: int) -> StepRecord:
+    def _record(self, step: Closed, fetches: list[Fetch], wait_ns: int, compute_ns: int) -> StepRecord:
         seen = self._seen
         calls = step.called_ns is not None
         batches = len(fetches) or 1
@@ -576,7 +585,7 @@ class StepReader:
             began_ns=step.first_ns,
         )
 
-    def _unmeasured(self, step: _Closed) -> StepRecord:
+    def _unmeasured(self, step: Closed) -> StepRecord:
         """The wall time is known, its parts are not. Where fetches are measured, a step without its fetch is a lost
         mark: it must not speak for the others.
         """
@@ -597,7 +606,7 @@ class StepReader:
         )
 
 
-def _kind(step: _Closed) -> StepKind:
+def _kind(step: Closed) -> StepKind:
     if step.traced:
         return StepKind.WARMUP
     return StepKind.PROFILED if step.profiled else StepKind.STEADY

@@ -7,6 +7,7 @@ thread does nothing for it.
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from feedwatch.measure.marks import DEVICE, DONE, EPOCH_END, Fetch, Mark
@@ -31,6 +32,8 @@ MOST_WORKER_SPANS: Final = 256  # of all workers of one excerpt
 MOST_WORKERS: Final = 16
 # In the report's JSON, of the whole section.
 MOST_BYTES: Final = 20_000
+_WALL_NS: Final = attrgetter("wall_ns")
+_BATCHES: Final = attrgetter("batches")
 
 
 class _Step(NamedTuple):
@@ -78,14 +81,18 @@ class Timeline:
         numbers = self._numbers(piece)
         steps = [_Step(*each) for each in zip(records[-LAST_STEPS:], numbers[-LAST_STEPS:], strict=True)]
         self._last.extend(steps)
-        walls_ns = [record.wall_ns if record.kind is StepKind.STEADY else 0 for record in records]
+        if max(map(_WALL_NS, records)) > self._slowest_ns:
+            self._see_slowest(piece, numbers)
+        if self._pieces % self._every == 0:
+            self._sample(piece, numbers)
+        self._pieces += 1
+
+    def _see_slowest(self, piece: Piece, numbers: list[int]) -> None:
+        walls_ns = [record.wall_ns if record.kind is StepKind.STEADY else 0 for record in piece.records]
         longest_ns = max(walls_ns)
         if longest_ns > self._slowest_ns:
             self._slowest_ns, at = longest_ns, walls_ns.index(longest_ns)
             self._slowest = self._around(timeline.SLOWEST, piece, numbers, at, AROUND) or self._slowest
-        if self._pieces % self._every == 0:
-            self._sample(piece, numbers)
-        self._pieces += 1
 
     def _sample(self, piece: Piece, numbers: list[int]) -> None:
         found = self._around(timeline.SAMPLE, piece, numbers, len(numbers) // 2, SAMPLE_AROUND)
@@ -122,7 +129,7 @@ class Timeline:
     def _counted(self, records: Sequence[StepRecord]) -> list[int]:
         if self._batches is None:
             return [0] * len(records)
-        *numbers, behind = accumulate((record.batches for record in records), initial=self._batches + 1)
+        *numbers, behind = accumulate(map(_BATCHES, records), initial=self._batches + 1)
         self._batches = behind - 1
         return numbers
 

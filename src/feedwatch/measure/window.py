@@ -1,8 +1,10 @@
 """Step records become windows: which steps belong together, and what they add up to."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import sub
+from itertools import accumulate
+from operator import attrgetter, sub
 from typing import Final, NamedTuple
 
 from feedwatch.model.steps import (
@@ -26,6 +28,7 @@ STALL_FLOOR_NS: Final = 300_000
 MAX_WINDOW_STEPS: Final = 4096
 # Fewer steps than this have no median worth showing.
 MIN_WINDOW_STEPS: Final = 4
+_WALL_NS: Final = attrgetter("wall_ns")
 
 
 class Piece(NamedTuple):
@@ -58,7 +61,7 @@ class WindowCutter:
         if isinstance(item, StepRecord):
             self._records.append(self._of_its_kind(item))
             self._wall_ns += item.wall_ns
-            return self._full(self._window_ns)
+            return self.full()
         if isinstance(item, EpochGap):
             self._gaps.append(item)
         else:
@@ -66,6 +69,22 @@ class WindowCutter:
             self._epoch_first = True
             self._epochs.append((item.step or 0, f"epoch {item.epoch + 1}"))
         return False
+
+    def add_some(self, items: Sequence[StepRecord | EpochGap | EpochMark]) -> int:
+        """How many of them were taken: up to the one that makes the window full. Several are steps and nothing else."""
+        if len(items) == 1 or self._warmup_left > 0 or self._epoch_first:
+            self.add(items[0])
+            return 1
+        so_far = len(self._records)
+        ends_ns = list(accumulate(map(_WALL_NS, items), initial=self._wall_ns))
+        long_enough = max(bisect_left(ends_ns, self._window_ns, 1), self.min_steps - so_far)
+        taken = min(len(items), max(1, min(long_enough, MAX_WINDOW_STEPS - so_far)))
+        self._records += items[:taken]  # type: ignore[arg-type]
+        self._wall_ns = ends_ns[taken]
+        return taken
+
+    def full(self) -> bool:
+        return self._full(self._window_ns)
 
     def full_enough(self) -> bool:
         """Marks are handed over about once per window: a window that is a step short of it is not kept waiting."""

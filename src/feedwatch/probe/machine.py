@@ -1,4 +1,4 @@
-"""The machine under the run, asked once per window: its CPUs, its memory and, where there is one, its GPU."""
+"""The machine under the run, asked every few seconds: its CPUs, its memory and, where there is one, its GPU."""
 
 import re
 import shutil
@@ -23,10 +23,12 @@ from feedwatch.probe.nvml import NvmlProbe
 
 # The last digest comes a few milliseconds after the last window; CPU use over so short a time says nothing.
 FIRST_SAMPLE_SECONDS: Final = 0.5
-# Finding our processes among all processes takes 2-3 ms of CPU (measured), and CPU use changes slowly.
+# CPU use changes slowly. Finding our processes among all processes takes 2 to 5 ms of CPU (measured), and more where
+# there are many: that is a thousandth of the time at most.
 SAMPLE_SECONDS: Final = 2.0
+SAMPLING_SHARE: Final = 0.001
 
-# Half a minute: long enough to be steady, short enough to follow a run that changes.
+# Half a minute or more: long enough to be steady, short enough to follow a run that changes.
 RECENT_SAMPLES: Final = 15
 
 GB: Final = 1e9
@@ -104,8 +106,11 @@ class Machine:
         seen: dict[str, Any] = {}
         now_ns = self._clock.now_ns()
         if now_ns - self._sampled_ns >= self._pause_s * 1e9:
-            self._sampled_ns, self._pause_s = now_ns, SAMPLE_SECONDS
-            seen["host"] = self._smoothed(replace(self._host.sample(), gc_share=self._garbage.share()))
+            began_ns, self._sampled_ns = self._clock.cpu_ns(), now_ns
+            sample = self._host.sample()
+            took_s = (self._clock.cpu_ns() - began_ns) / 1e9
+            self._pause_s = max(SAMPLE_SECONDS, took_s / SAMPLING_SHARE)
+            seen["host"] = self._smoothed(replace(sample, gc_share=self._garbage.share()))
         if self._nvml is not None or self.counts_memory:
             seen["device"] = self._device()
         return seen

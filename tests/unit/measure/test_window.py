@@ -1,5 +1,7 @@
 """Which steps belong to one window, and what they add up to."""
 
+import random
+
 import pytest
 
 from feedwatch.measure.window import MAX_WINDOW_STEPS, WindowCutter, clumps, columns, fold
@@ -97,3 +99,29 @@ def test_a_step_that_a_profiler_touched_is_no_steady_step_and_no_first_step():
         windows.add(record(step)._replace(kind=kind))
     kinds = [each.kind for each in cut(windows).records]
     assert kinds == [StepKind.PROFILED, StepKind.STEADY, StepKind.PROFILED]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_that_are_given_together_are_cut_as_one_by_one(seed):
+    draw = random.Random(seed)
+    together, singly = cutter(warmup_steps=draw.choice([0, 3])), cutter()
+    singly._warmup_left, together.min_steps = together._warmup_left, draw.choice([4, 40])
+    singly.min_steps = together.min_steps
+    pieces = []
+    for _ in range(12):
+        steps = [record(step, wall_ms=draw.choice([0.1, 20, 700])) for step in range(draw.randrange(1, 90))]
+        left = steps
+        while left:
+            left = left[together.add_some(left) :]
+            if together.full():
+                pieces.append(together.cut(0.0, 0, 0))
+        expected = [singly.cut(0.0, 0, 0) for step in steps if singly.add(step)]
+        assert pieces == expected
+        pieces.clear()
+
+
+def test_steps_of_microseconds_that_are_given_together_are_cut_at_the_same_number():
+    windows, steps = cutter(), [record(step, wall_ms=0.001) for step in range(2 * MAX_WINDOW_STEPS)]
+    windows.add(steps[0])
+    assert windows.add_some(steps[1:]) == MAX_WINDOW_STEPS - 1
+    assert windows.full()

@@ -17,6 +17,7 @@ from feedwatch.probe.handover import Handover
 from feedwatch.probe.machine import (
     RECENT_SAMPLES,
     SAMPLE_SECONDS,
+    SAMPLING_SHARE,
     HostProbe,
     Machine,
     _CpuSeconds,
@@ -93,6 +94,25 @@ def test_the_first_sample_holds_the_tracing_and_speaks_only_where_there_is_no_ot
     clock.advance_ms(1000)
     assert made.read()["host"].cpu_used == pytest.approx(1.0)
     assert next_sample(made, clock).cpu_used == pytest.approx(3.0)
+
+
+def test_a_sample_that_is_dear_is_taken_rarely_and_the_last_one_all_the_same(clock):
+    made = machine(clock, None, *[1.0] * 9)
+    usual = made._host.sample
+
+    def among_many_processes():
+        clock.work_ms(10)
+        return usual()
+
+    made._host.sample = among_many_processes
+    assert "host" in (clock.advance_ms(1000), made.read())[1]
+    clock.advance_ms(1000 * SAMPLE_SECONDS + 100)
+    assert "host" not in made.read()
+    clock.advance_ms(10 / SAMPLING_SHARE)
+    assert "host" in made.read()
+    made.ending()
+    clock.advance_ms(600)
+    assert "host" in made.read()
 
 
 def test_use_follows_a_run_that_changes(clock):

@@ -29,7 +29,7 @@ from feedwatch.hooks.keras.watched_fit import WatchedFit
 from feedwatch.hooks.keras.writer import Place, choose
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.undo import Undo
-from feedwatch.measure.steps import StepReader
+from feedwatch.measure.usual_steps import ColumnReader
 from feedwatch.model.report import Status
 from feedwatch.settings import Settings
 
@@ -109,7 +109,7 @@ def _open(callback: Any, fit: Fit | None, given: Path | None, settings: Settings
     per_call = max(1, int(getattr(model, "steps_per_execution", 1) or 1))
     others: Sequence[Any] = [] if fit is None else [c for c in fit.callback_list.callbacks if c is not callback]
     place, backend, clock = _place(settings, given, others), this_backend(), torch_clock()
-    reader = StepReader(per_call, ends=backend.ends, stamped=backend.stamped, device=clock is not None)
+    reader = ColumnReader(per_call, ends=backend.ends, stamped=backend.stamped, device=clock is not None)
     elsewhere = fit is not None and fit.ends_elsewhere
     facts = run_facts(model, per_call, others, asynchronous=elsewhere)
     run = WatchedRun(facts, settings, place.destination, reader)

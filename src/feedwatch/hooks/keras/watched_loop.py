@@ -17,7 +17,8 @@ from feedwatch.hooks.keras.loop_data import LoopData
 from feedwatch.hooks.loop import LoopWatch
 from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.walks import Looks
-from feedwatch.measure.steps import Ends, StepReader
+from feedwatch.measure.steps import Ends
+from feedwatch.measure.usual_steps import ColumnReader
 from feedwatch.settings import Settings
 
 Batch = TypeVar("Batch")
@@ -76,5 +77,5 @@ class Watch(LoopWatch, Generic[Batch]):
 
             opened = open_run(facts, self._settings, own_destination(home), torch.device(get_device()), Ends.NEXT)
             return opened.run, LoopData(opened.run, opened.loaders, opened.device)
-        run = WatchedRun(facts, self._settings, own_destination(home), StepReader(ends=Ends.NEXT))
+        run = WatchedRun(facts, self._settings, own_destination(home), ColumnReader(ends=Ends.NEXT))
         return run, LoopData(run)

@@ -25,7 +25,7 @@ from feedwatch.hooks.torch.meter import DeviceMeter
 from feedwatch.hooks.torch.profiler import TorchProfiler
 from feedwatch.measure.clock import SYSTEM_CLOCK, Clock
 from feedwatch.measure.marks import TRAINED
-from feedwatch.measure.steps import StepReader
+from feedwatch.measure.usual_steps import ColumnReader
 from feedwatch.model.report import Report, Status
 from feedwatch.session import FactPatch
 from feedwatch.settings import ProfileChoice, Settings, TrialWish, switched_off, wished_trial
@@ -62,7 +62,7 @@ class WatchedFit:
         wish = settings.trial
         destination = choose_destination(trainer, log_dir) if wish is None else _trial_destination(wish, log_dir)
         clock, on_device = instruments.clock, instruments.device_clock
-        reader = StepReader(device=on_device is not None)
+        reader = ColumnReader(device=on_device is not None)
         run = self.run = WatchedRun(read_run_facts(trainer), settings, destination, reader, clock)
         self.meter = None if on_device is None else DeviceMeter(on_device, run.append, run.now_ns)
         self.loaders = TrainLoaders(run.session)

@@ -9,7 +9,8 @@ from feedwatch.hooks.run import WatchedRun
 from feedwatch.hooks.torch.device import device_clock, memory_of
 from feedwatch.hooks.torch.loader import TrainLoaders
 from feedwatch.hooks.torch.meter import DeviceSteps
-from feedwatch.measure.steps import Ends, StepReader
+from feedwatch.measure.steps import Ends
+from feedwatch.measure.usual_steps import ColumnReader
 from feedwatch.model.facts import RunFacts
 from feedwatch.settings import Settings
 
@@ -24,7 +25,7 @@ def open_run(
     facts: RunFacts, settings: Settings, destination: Destination, device: torch.device, ends: Ends
 ) -> TorchRun:
     clock = device_clock(device)
-    reader = StepReader(ends=ends, device=clock is not None)
+    reader = ColumnReader(ends=ends, device=clock is not None)
     run = WatchedRun(facts, settings, destination, reader)
     run.counts_memory(memory_of(device))
     steps = None if clock is None else DeviceSteps(clock, run)
