@@ -40,7 +40,7 @@ When the host changes the batch in place right after the copy.
     relieves=Bound.TRANSFER,
     symptoms=(VISIBLE_COPIES,),
     edit_lines=1,
-    needs=("BatchFacts.custom_transfer", "BatchFacts.non_blocking", "BatchFacts.pinned", "Facts.transfers"),
+    needs=("BatchFacts.custom_transfer", "BatchFacts.non_blocking", "BatchFacts.pinned"),
 )
 def RULE(case: Case) -> Found | None:
     look, batch = exposed_copies(case), case.facts.batch
