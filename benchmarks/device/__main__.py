@@ -1,18 +1,21 @@
-"""`python -m benchmarks.device [accuracy] [cost] [copies]`: measures, and writes the tables of RESULTS.md beside this.
+"""`python -m benchmarks.device [NAME ...]`: measures, and writes the tables of RESULTS.md beside this.
 
-Without a name: all three, about five minutes on a quiet machine. The exit code is the number of parts below their aim.
+The names: accuracy, cost, copies, copies-lightning, copies-keras. Without one: all, about twelve minutes on a quiet
+machine. The exit code is the number of parts below their aim.
 """
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import torch
 
-from benchmarks.device import accuracy, copies, cost
+from benchmarks.device import accuracy, copies, cost, doors
 from benchmarks.machine import cpu_model, load_average, today
 from tests.emulated import Emulated, load
 
@@ -61,10 +64,32 @@ def _cost(emulated: Emulated) -> Part:
 
 
 def _copies(emulated: Emulated) -> Part:
-    rows = copies.measure(emulated)
-    right = sum(row.right for row in rows)
+    rows = copies.cases(chain(copies.grid(), copies.unseen()))
+    return copies_part("Advice about copies: a plain loop", copies.measure(emulated, doors.plain_loop, rows))
+
+
+def _copies_lightning(emulated: Emulated) -> Part:
+    rows = copies.cases(chain(copies.smaller_grid(), copies.unseen()), custom=True)
+    return copies_part("Advice about copies: Lightning", copies.measure(emulated, doors.lightning, rows))
+
+
+def _copies_keras(emulated: Emulated) -> Part:
+    # Keras reads them once, when it is imported.
+    os.environ["KERAS_BACKEND"], os.environ["KERAS_TORCH_DEVICE"] = "torch", "emulated:0"
+    rows = copies.cases(chain(copies.smaller_grid(), copies.unseen()))
+    return copies_part("Advice about copies: Keras on torch", copies.measure(emulated, doors.keras_torch, rows))
+
+
+def copies_part(title: str, rows: list[copies.Followed]) -> Part:
+    right, unseen = sum(row.right for row in rows), [row for row in rows if row.held_out]
+    promises = [row for row in rows if row.low is not None]
+    of_them = (
+        f"Of the scenes that the rules were not made with, {sum(row.right for row in unseen)} of {len(unseen)}. Of the "
+        f"promises, {sum(row.right for row in promises)} of {len(promises)}."
+    )
     lines = [
         f"{right} of {len(rows)} right: the gain was inside what was promised, or none was promised and little gained.",
+        of_them,
         "",
         "| scene | rule | copies | promised | gained | |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -72,16 +97,22 @@ def _copies(emulated: Emulated) -> Part:
     for row in rows:
         silent = "told without a gain" if row.said else "silent"
         promised = silent if row.low is None else f"{row.low:.2f} to {row.high:.2f}"
-        mark = "" if row.right else "wrong"
-        lines.append(f"| {row.scene} | {row.code} | {row.copy_share:.0%} | {promised} | {row.gained:.2f} | {mark} |")
-    return Part("Advice about copies", "\n".join(lines), right >= COPIES_AIM * len(rows))
+        marks = ", ".join(["unseen"] * row.held_out + ["wrong"] * (not row.right))
+        lines.append(f"| {row.scene} | {row.code} | {row.copy_share:.0%} | {promised} | {row.gained:.2f} | {marks} |")
+    return Part(title, "\n".join(lines), right >= COPIES_AIM * len(rows))
 
 
 def _where() -> str:
     return f"Measured on {today()}: {cpu_model()}, load {load_average()} when it ended, torch {torch.__version__}."
 
 
-PARTS: Final[dict[str, Callable[[Emulated], Part]]] = {"accuracy": _accuracy, "cost": _cost, "copies": _copies}
+PARTS: Final[dict[str, Callable[[Emulated], Part]]] = {
+    "accuracy": _accuracy,
+    "cost": _cost,
+    "copies": _copies,
+    "copies-lightning": _copies_lightning,
+    "copies-keras": _copies_keras,
+}
 
 
 def main(names: list[str]) -> int:

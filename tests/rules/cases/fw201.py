@@ -24,6 +24,9 @@ FIRES = {
     "a batch class that the loader cannot pin": case(
         window(50, 0.1, h2d_ms=10.0, starved_ms=0.1), loader=PINNING, of=cuda(), batch=batch(pinned=False)
     ),
+    "the training thread loads and copies, and the device waits for both": case(
+        window(50, 20, h2d_ms=10.0, starved_ms=20), loader=loader(load_ms=30.0, num_workers=0), of=cuda()
+    ),
     "TensorFlow": case(window(50, 0.1), tf=PREFETCHED, of=keras_run(device_kind="cuda"), transfers=transfers()),
 }
 SILENT = {

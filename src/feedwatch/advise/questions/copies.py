@@ -5,12 +5,13 @@ from typing import Final, NamedTuple
 
 from feedwatch.advise.case import Case
 from feedwatch.advise.gains import batches_per_step, gain
-from feedwatch.advise.plan import EVEN
+from feedwatch.advise.plan import CROWDED, EVEN, Plan
 from feedwatch.advise.supply import supply
 from feedwatch.diagnose.shares import exposed_ms_per_step, shares, watched_device
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.account import Account
-from feedwatch.model.steps import H2D, Window
+from feedwatch.model.account import EPOCH_START, GAP, VALIDATION, Account
+from feedwatch.model.pipeline import LoaderFacts
+from feedwatch.model.steps import H2D, INPUT_WAIT, OTHER, Window
 from feedwatch.model.transfers import CopyTotals, DeviceTransfers
 from feedwatch.model.verdict import Bound, Gain
 
@@ -18,8 +19,6 @@ from feedwatch.model.verdict import Bound, Gain
 IDLE_IN_NVML: Final = 0.3
 # Two runs of one script on a device that is busy differ by so much (measured on the emulated device).
 NOISE: Final = 0.02
-# Of the time in which a batch was made, at best: a guess, not measured.
-SOONER: Final = 0.75
 # A change that gains less than this even at best does not help.
 NO_HELP: Final = 1.02
 
@@ -73,27 +72,83 @@ def in_compute_stream(case: Case) -> bool:
     return case.account is not None and case.account.starved_ns is not None and case.account.ms(H2D) is not None
 
 
-def shorter_step(case: Case, account: Account, most_ms: float, least_ms: float, because: str) -> Gain | None:
-    """The step becomes shorter by so many milliseconds. Where batches are made ahead, the run does so only until they
-    come no faster. None: it gains nothing.
+def shorter_step(
+    case: Case, account: Account, most_ms: float, least_ms: float, because: str, *, host_freed_ms: float = 0.0
+) -> Gain | None:
+    """The device needs so many milliseconds less for a step, at most and at least. The run becomes shorter only until
+    batches come no faster. None: it gains nothing. `host_freed_ms`: so long the training thread no longer waits for a
+    copy.
     """
-    now_ms, supplied = account.typical.batch_ms, supply(case)
-    supply_ms = 0.0
-    if supplied is not None and supplied.usable and supplied.plan.ahead and supplied.plan.loading:
-        supply_ms = replace(supplied.plan, step_ms=0.0, step_cpu_ms=0.0, relief_ms=0.0).batch_ms(evenness=EVEN)
-    # Where training never waits for them, nobody has seen how often batches could come: perhaps sooner. Where it does,
-    # they come as often as they were seen to come.
-    waits = (account.stall_ratio or 0.0) >= THRESHOLDS.worth_saying_share
-    if supplied is not None and waits:
-        supply_ms *= max(1.0, supplied.error)
-    best_ms, worst_ms = (
-        max(now_ms - saved_ms, min(sooner * supply_ms, now_ms))
-        for saved_ms, sooner in ((most_ms, 1.0 if waits else SOONER), (least_ms, 1.0))
-    )
+    now_ms = account.typical.batch_ms
+    aside_ms = sum(account.typical.ms(part) or 0.0 for part in (EPOCH_START, VALIDATION, GAP))
+    at_best_ms, at_worst_ms = _batches_every_ms(case, account, now_ms - aside_ms, host_freed_ms)
+    best_ms = max(now_ms - most_ms, min(aside_ms + at_best_ms, now_ms))
+    worst_ms = max(now_ms - least_ms, min(aside_ms + at_worst_ms, now_ms))
     found = gain(now_ms, best_ms, worst_ms, because)
     if found.high < NO_HELP:
         return None
     return replace(found, low=found.low / (1 + NOISE), high=found.high * (1 + NOISE))
+
+
+def _batches_every_ms(case: Case, account: Account, step_ms: float, host_freed_ms: float) -> tuple[float, float]:
+    """How often batches can come, at best and at worst, where the device would take them sooner.
+
+    Where the device runs dry they come as often as they were seen to come. Where it never does nobody has seen how
+    often they could come: the model of the supply says so.
+    """
+    wait_ns = account.parts_ns.get(INPUT_WAIT) if account.starved_ns is None else account.starved_ns
+    waits = (wait_ns or 0) >= THRESHOLDS.worth_saying_share * account.wall_ns
+    loader = case.facts.pipeline.loader
+    if loader is not None and not loader.num_workers:
+        every_ms = _on_the_training_thread_ms(case, loader, step_ms - host_freed_ms if waits else None)
+        return every_ms, every_ms
+    supplied = supply(case)
+    if supplied is None or not (supplied.plan.ahead and supplied.plan.loading):
+        return 0.0, 0.0
+    if waits:
+        return step_ms, step_ms
+    if not supplied.usable:
+        return 0.0, step_ms  # it may be that loading is the limit already
+    alone = replace(supplied.plan, step_ms=0.0, step_cpu_ms=0.0, relief_ms=0.0, start_ms=0.0, aside_ms=0.0, asleep=0.0)
+    return _at_best(case, alone, step_ms).batch_ms(evenness=EVEN), alone.batch_ms(evenness=EVEN)
+
+
+def _on_the_training_thread_ms(case: Case, loader: LoaderFacts, seen_ms: float | None) -> float:
+    """It makes one batch after the other while the device works; a copy that blocks it is a part of its time.
+    `seen_ms`: how long it takes where that is the limit.
+
+    A thread that waits for the device at every step loads while the device stands still: the two add up, and a shorter
+    step is a shorter run.
+    """
+    if case.facts.run.synchronises is not None:
+        return 0.0
+    return (loader.load_ms or 0.0) if seen_ms is None else seen_ms
+
+
+def _at_best(case: Case, alone: Plan, step_ms: float) -> Plan:
+    """The CPU time of a batch was measured, in all processes together: what loading takes is no more than that. And
+    it was measured while the processes disturbed each other.
+    """
+    used, handover_cpu_ms = case.facts.host.cpu_used, alone.handover_cpu_ms
+    if used is not None:
+        handover_cpu_ms = min(handover_cpu_ms, max(0.0, used * step_ms - alone.load_cpu_ms))
+    return replace(alone.with_less(cpu=1 / CROWDED), handover_cpu_ms=handover_cpu_ms / CROWDED)
+
+
+def hidden_gaps_ms(case: Case, account: Account) -> float:
+    """Per batch, the device has nothing to do because a copy held up the host, which comes late with all that follows.
+
+    A host that reads a result at every step is held up there, too.
+    """
+    if account.starved_ns is None or case.facts.run.synchronises is not None:
+        return 0.0
+    return account.starved_ns / max(1, account.batches) / 1e6 + (account.ms(OTHER) or 0.0)
+
+
+def copies_block(case: Case) -> bool:
+    """The host waits for copies from pinned memory, too. Keras cannot do otherwise."""
+    batch, run = case.facts.batch, case.facts.run
+    return run.framework == "keras" or (batch is not None and batch.non_blocking is False)
 
 
 def kind_share(look: CopyLook, kind: str) -> float | None:

@@ -3,12 +3,19 @@
 from typing import Final, NamedTuple
 
 from feedwatch.advise.case import Case
-from feedwatch.advise.questions.copies import CopyLook, exposed_copies, kind_share, pinned, shorter_step
+from feedwatch.advise.questions.copies import (
+    CopyLook,
+    copies_block,
+    exposed_copies,
+    hidden_gaps_ms,
+    kind_share,
+    pinned,
+    shorter_step,
+)
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.snippets import identifier
 from feedwatch.advise.symptoms import VISIBLE_COPIES
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.steps import OTHER
 from feedwatch.model.verdict import Bound, Gain
 from feedwatch.words import ms, percent, times
 
@@ -102,28 +109,19 @@ def _source(case: Case, look: CopyLook) -> str | None:
 
 
 def _gain(case: Case, look: CopyLook) -> Gain | None:
-    least_ms = LEAST_REMOVED * look.exposed_ms
+    least_ms, most_ms = LEAST_REMOVED * look.exposed_ms, MOST_REMOVED * look.exposed_ms
     if case.facts.run.backend == "tensorflow":  # the fix copies ahead: nothing of the copy stays visible at best
         because = f"copied ahead, {ms(least_ms)} to all of the {ms(look.exposed_ms)} per batch are gone"
         return shorter_step(case, look.account, look.exposed_ms, least_ms, because)
-    gaps_ms = _gaps_ms(case, look)
     because = f"pinned copies take half of the time or less: {ms(least_ms)} and more of {ms(look.exposed_ms)} are gone"
+    if copies_block(case):  # a pinned copy holds up the host, too, for as long as it takes
+        return shorter_step(case, look.account, most_ms, least_ms, because, host_freed_ms=most_ms)
+    gaps_ms = hidden_gaps_ms(case, look.account)
     if gaps_ms > 0:
         because += (
             f", and the host, which no longer waits for the copy, prepares the next step meanwhile: {ms(gaps_ms)}"
         )
-    return shorter_step(case, look.account, MOST_REMOVED * look.exposed_ms + gaps_ms, least_ms, because)
-
-
-def _gaps_ms(case: Case, look: CopyLook) -> float:
-    """Time in which the device has nothing to do because the host was held up by the copy and comes late with the rest.
-
-    A host that reads a result at every step is held up there, too.
-    """
-    account = look.account
-    if account.starved_ns is None or case.facts.run.synchronises is not None:
-        return 0.0
-    return account.starved_ns / max(1, account.batches) / 1e6 + (account.ms(OTHER) or 0.0)
+    return shorter_step(case, look.account, most_ms + gaps_ms, least_ms, because, host_freed_ms=look.exposed_ms)
 
 
 def _change(case: Case) -> Change | None:

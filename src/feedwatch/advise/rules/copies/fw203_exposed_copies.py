@@ -5,6 +5,7 @@ from typing import Final
 from feedwatch.advise.case import Case
 from feedwatch.advise.questions.copies import (
     CopyLook,
+    copies_block,
     exposed_copies,
     in_compute_stream,
     kind_share,
@@ -13,17 +14,16 @@ from feedwatch.advise.questions.copies import (
 )
 from feedwatch.advise.rule import Alters, Found, rule
 from feedwatch.advise.symptoms import VISIBLE_COPIES
+from feedwatch.diagnose.thresholds import THRESHOLDS
 from feedwatch.model.steps import COMPUTE
 from feedwatch.model.verdict import Bound
-from feedwatch.words import ms, percent
+from feedwatch.words import ms, percent, times
 
 MOST_BYTES: Final = 0.5
 # When this share of the copy time is hidden, the copies already run beside kernels.
 HIDDEN_ENOUGH: Final = 0.5
 # Copies and kernels share the device's memory and slow each other down a little.
 LEAST_REMOVED: Final = 0.8
-# Where the loader's queue is empty at more than a few steps, it may not fill any faster than it does now.
-MOSTLY_READY: Final = 0.75
 
 TORCH: Final = """from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -48,6 +48,28 @@ class CopyAhead:
             for value in tree_leaves(copied):
                 if isinstance(value, torch.Tensor):
                     value.record_stream(torch.cuda.current_stream(self.device))
+            ready = copied
+        if ready is not None:
+            yield ready"""
+# fit takes a DataLoader and nothing that only looks like one.
+KERAS: Final = """from torch.utils._pytree import tree_leaves, tree_map_only
+
+
+class CopyAhead(torch.utils.data.DataLoader):  # in place of DataLoader, with the same arguments
+    \"\"\"Copies the next batch on a stream of its own while the step runs.\"\"\"
+
+    def __iter__(self):
+        device = torch.device("cuda", torch.cuda.current_device())
+        stream, ready = torch.cuda.Stream(device), None
+        for batch in super().__iter__():
+            with torch.cuda.stream(stream):
+                copied = tree_map_only(torch.Tensor, lambda value: value.to(device, non_blocking=True), batch)
+            if ready is not None:
+                yield ready
+            torch.cuda.current_stream(device).wait_stream(stream)
+            for value in tree_leaves(copied):
+                if isinstance(value, torch.Tensor):
+                    value.record_stream(torch.cuda.current_stream(device))
             ready = copied
         if ready is not None:
             yield ready"""
@@ -90,16 +112,20 @@ def RULE(case: Case) -> Found | None:
         return None
     # Only as much as the step computes can be hidden.
     most_ms = min(look.exposed_ms, look.account.ms(COMPUTE) or look.exposed_ms)
-    least_ms = LEAST_REMOVED * most_ms if _keeps_up(case) else 0.0
+    least_ms = LEAST_REMOVED * most_ms
     because = f"copied one batch ahead, {ms(least_ms)} to {ms(most_ms)} per batch run beside kernels"
-    gain = shorter_step(case, look.account, most_ms, least_ms, because)
-    if gain is None or backend not in ("torch", "tensorflow"):
+    freed_ms = look.exposed_ms if copies_block(case) else 0.0
+    gain = shorter_step(case, look.account, most_ms, least_ms, because, host_freed_ms=freed_ms)
+    # So many lines are not for a mere hope: where batches may come no faster the rule is silent.
+    if gain is None or gain.low < 1.0 or backend not in ("torch", "tensorflow"):
         return None
+    promised = gain if gain.low >= THRESHOLDS.least_gain else None
+    hope = "" if promised is not None else f" At best, training gets {times(gain.high)} as fast."
     return Found(
         title="Copy one batch ahead, beside the step",
         says=(
             f"Copies come from pinned memory, but only {percent(hidden)} of their time runs beside a kernel: "
-            f"{ms(look.exposed_ms)} of the {ms(look.batch_ms)} per batch ({percent(look.share)}) it only copies."
+            f"{ms(look.exposed_ms)} of the {ms(look.batch_ms)} per batch ({percent(look.share)}) it only copies.{hope}"
         ),
         numbers={
             "exposed_ms": look.exposed_ms,
@@ -108,15 +134,10 @@ def RULE(case: Case) -> Found | None:
             "hidden_share": hidden,
         },
         before="# the batch is copied on the stream that computes: first the copy, then the kernels",
-        after=TENSORFLOW if backend == "tensorflow" else TORCH.replace("torch.cuda", f"torch.{_module(case)}"),
-        gain=gain,
+        after=_code(case),
+        gain=promised,
         alters=() if backend == "tensorflow" else (Alters.CODE,),
     )
-
-
-def _keeps_up(case: Case) -> bool:
-    loader = case.facts.pipeline.loader
-    return loader is None or not loader.num_workers or loader.ready_share is None or loader.ready_share >= MOSTLY_READY
 
 
 def _hidden(case: Case, look: CopyLook) -> float | None:
@@ -126,9 +147,12 @@ def _hidden(case: Case, look: CopyLook) -> float | None:
     return 0.0 if in_compute_stream(case) else None
 
 
-def _module(case: Case) -> str:
-    """torch calls ROCm's devices cuda, too."""
-    return case.facts.run.device_kind.replace("rocm", "cuda")
+def _code(case: Case) -> str:
+    run = case.facts.run
+    if run.backend == "tensorflow":
+        return TENSORFLOW
+    module = run.device_kind.replace("rocm", "cuda")  # as torch calls ROCm's devices, too
+    return (KERAS if run.framework == "keras" else TORCH).replace("cuda", module)
 
 
 def _from_pinned(case: Case, look: CopyLook) -> bool:
