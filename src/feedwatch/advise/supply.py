@@ -15,7 +15,7 @@ from feedwatch.advise.case import Case
 from feedwatch.advise.gains import COLDEST, MOST, cold_ms
 from feedwatch.advise.plan import CROWDED, EVEN, UNEVEN, USUAL, Plan
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.account import Account
+from feedwatch.model.account import GAP, Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.verdict import Basis, Gain, Pace, PaceStage
 
@@ -37,6 +37,10 @@ MERE_WAKE_UPS: Final = 0.7
 # To find a share within a thousandth; what is as close as this explains the run.
 HALVINGS: Final = 10
 CLOSE: Final = 0.005
+# Of the ends of epochs, those that wait for tf.data's tuner, and how many ends of the run itself that knowledge is
+# worth (measured on 14 pipelines with 2 to 10 epochs each: 15 to 80 %).
+USUALLY_ASLEEP: Final = 0.4
+USUAL_ENDS: Final = 4.0
 # Many calls at once may take longer than the run together, but not longer than all of them could.
 LONGEST: Final = 100.0
 
@@ -198,6 +202,7 @@ def _explain(facts: Facts, account: Account) -> Supply | None:
     plan = plan_as_is(facts, account)
     if plan is None:
         return None
+    plan, account = _with_usual_luck(plan, account)
     # The step had no CPU for a part of its time because of the loading, which the model sees, or because of wake-ups,
     # which it does not. Between the two the run is explained.
     kept = _kept(plan, account.batch_ms)
@@ -206,6 +211,20 @@ def _explain(facts: Facts, account: Account) -> Supply | None:
         return None
     error = account.batch_ms / modelled_ms
     return Supply(plan, account, 1.0 if math.isclose(error, 1.0, abs_tol=CLOSE) else error, kept)
+
+
+def _with_usual_luck(plan: Plan, account: Account) -> tuple[Plan, Account]:
+    """How many of a few epochs ended with a wait for tf.data's tuner is chance, and the next run will have other luck:
+    what was seen counts as much as there was to see.
+    """
+    if not plan.epoch_batches or not account.epochs:
+        return plan, account
+    seen = plan.asleep * account.epochs + USUALLY_ASLEEP * USUAL_ENDS
+    usual = replace(plan, asleep=seen / (account.epochs + USUAL_ENDS))
+    shift_ms = usual.batch_ms() - plan.batch_ms()
+    gap_ns = max(0, (account.parts_ns.get(GAP) or 0) + round(shift_ms * 1e6 * account.batches))
+    wall_ns = account.wall_ns + gap_ns - (account.parts_ns.get(GAP) or 0)
+    return usual, replace(account, wall_ns=wall_ns, parts_ns=account.parts_ns | {GAP: gap_ns})
 
 
 def _kept(plan: Plan, batch_ms: float) -> float:
