@@ -48,6 +48,11 @@ ABSENT: Final[tuple[Absent, ...]] = (
     ),
     Absent(("Facts.callbacks",), TORCH_LOOP, "a loop of your own has no callbacks that could be timed one by one"),
     Absent(("RunFacts.precision",), TORCH_LOOP, "the precision is not known before the model runs"),
+    Absent(
+        ("RunFacts.validations_per_epoch",),
+        (*KERAS, *TORCH_LOOP),
+        "there is no setting for several validations in an epoch",
+    ),
     Absent(("RunFacts.synchronises",), TORCH_LOOP, "reads of device values are not watched in a loop of your own"),
     Absent(("FW311",), TORCH_LOOP, "where validation begins in a loop of your own is not known"),
     Absent(("FW202",), TORCH_LOOP, "the copy is a line of your own, and its arguments are not seen"),

@@ -217,7 +217,7 @@ def _with_usual_luck(plan: Plan, account: Account) -> tuple[Plan, Account]:
     """How many of a few epochs ended with a wait for tf.data's tuner is chance, and the next run will have other luck:
     what was seen counts as much as there was to see.
     """
-    if not plan.epoch_batches or not account.epochs:
+    if not plan.asleep or not plan.epoch_batches or not account.epochs:
         return plan, account
     seen = plan.asleep * account.epochs + USUALLY_ASLEEP * USUAL_ENDS
     usual = replace(plan, asleep=seen / (account.epochs + USUAL_ENDS))

@@ -32,6 +32,7 @@ class RunFacts:
     tf32: bool | None = None  # float32 matrix products already run on tensor cores
     other_profiler: str | None = None  # another profiler that is active or about to start
     synchronises: str | None = None  # what reads a device value at every step, by name
+    validations_per_epoch: float | None = None
 
 
 def has_tensor_cores(name: str, capability: tuple[int, int]) -> bool:

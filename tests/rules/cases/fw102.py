@@ -26,7 +26,9 @@ SILENT = {
     "shared memory holds no more": case(
         window(92, 60), loader=loader(load_ms=180.0), host_facts=host(shm_free_gb=0.1), batch=batch(size_bytes=10**7)
     ),
-    "a batch is mostly ready": case(window(92, 60), loader=loader(load_ms=180.0, ready_share=0.9)),
+    "a batch is mostly ready, and workers have time left": case(
+        window(92, 20), loader=loader(load_ms=100.0, ready_share=0.9)
+    ),
     "no workers at all": case(window(), loader=loader(num_workers=0)),
 }
 UNKNOWN = {

@@ -7,6 +7,9 @@ MANY = EpochBoundaries(count=5, median_ms=20.0, share=0.01, loader_start_ms=5.0,
 
 FIRES = {
     "as long as training": case(window(50, 0.1), boundaries=MANY, validation_ms=2000.0),
+    "several times in an epoch": case(
+        window(50, 0.1), boundaries=EpochBoundaries(), validation_ms=5000.0, of=torch_run(validations_per_epoch=5.0)
+    ),
     "Keras": case(window(50, 0.1), boundaries=MANY, validation_ms=1000.0, of=keras_run()),
 }
 SILENT = {

@@ -6,7 +6,7 @@ import pytest
 
 from feedwatch.advise.gains import MOST
 from feedwatch.advise.supply import contradiction, supply
-from tests.rules.build import case, host, loader, stage, tf_data, window
+from tests.rules.build import EpochBoundaries, case, host, loader, stage, tf_data, window
 
 IN_PROCESS = loader(num_workers=0, prefetch_factor=None, load_ms=None)
 
@@ -151,3 +151,17 @@ def test_loading_that_takes_a_moment_has_not_emptied_the_caches():
     freed = brief.gain(brief.plan.resident(), "all in memory")
     assert freed.high < 1.15
     assert freed.low < 1.05
+
+
+def test_how_many_of_a_few_epochs_ended_with_a_pause_is_partly_luck():
+    shown = stage("ParallelMap", 60.0, parallelism=-1, parallelism_now=1, tunable=True)
+    data = tf_data(shown, stage("Batch", 1.0), stage("Prefetch", 0.0, buffer_size=-1), works_ahead=True, endless=False)
+
+    def usual(pause_ms):
+        ends = EpochBoundaries(count=4, median_ms=pause_ms, loader_start_ms=1.0)
+        return supply(case(window(62, 42), tf=data, boundaries=ends))
+
+    lucky, unlucky = usual(300.0), usual(3000.0)
+    assert lucky is not None
+    assert unlucky is not None
+    assert 0 < lucky.plan.asleep < unlucky.plan.asleep < 1.0

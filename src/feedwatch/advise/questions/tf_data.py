@@ -168,11 +168,11 @@ def _endless(look: TfLook) -> bool:
 def _last_same(look: TfLook) -> TfStage | None:
     """The last working stage before anything random; a shuffle only changes the order, and moves behind the cache."""
     found: TfStage | None = None
-    stages = look.data.stages
-    # What is zipped with data that end is repeated inside an epoch: windows of a time series are cut like that.
-    zipped = max((index for index, stage in enumerate(stages) if stage.op == "Zip"), default=-1)
-    for index, (stage, work) in enumerate(zip(stages, look.plan.loading, strict=True)):
-        if stage.op == "Repeat" and index < zipped and look.data.endless is not True:
+    zips_left = sum(stage.op == "Zip" for stage in look.data.stages)
+    for stage, work in zip(look.data.stages, look.plan.loading, strict=True):
+        zips_left -= stage.op == "Zip"
+        # What is zipped with data that end is repeated inside an epoch: windows of a time series are cut like that.
+        if stage.op == "Repeat" and zips_left and look.data.endless is not True:
             continue
         if stage.op in ("Cache", "Repeat", "ShuffleAndRepeat") or stage.random is True:
             break

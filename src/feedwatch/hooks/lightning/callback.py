@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from feedwatch.guard import Guard
 from feedwatch.hooks.destination import Destination, checked_log_dir, own_destination
-from feedwatch.hooks.lightning.facts import FLAVOURS, name_of_sync, other_profiler, read_run_facts
+from feedwatch.hooks.lightning.facts import (
+    FLAVOURS,
+    name_of_sync,
+    other_profiler,
+    read_run_facts,
+    validations_per_epoch,
+)
 from feedwatch.hooks.lightning.loggers import attach_html, choose_destination, outboxes_of, time_loggers
 from feedwatch.hooks.lightning.loops import Loops
 from feedwatch.hooks.lightning.tap import CALLBACK, FETCH, NOTHING, PREPARE, STEP, Names, Tap
@@ -181,6 +187,7 @@ class WatchedFit:
 
     def _read_run(self) -> FactPatch:
         steps, run, trainer = self.run.session.steps, self.run.session.facts.run, self._trainer
+        run = replace(run, validations_per_epoch=validations_per_epoch(trainer))
         if steps.calls >= ENOUGH_STEPS:
             for action in (FETCH, STEP):
                 if action not in self.tap.seen:

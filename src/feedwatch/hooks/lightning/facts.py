@@ -1,5 +1,6 @@
 """What a Trainer says about itself, as plain values."""
 
+import math
 import sys
 from typing import Any, Final
 
@@ -36,6 +37,14 @@ def other_profiler(trainer: Any) -> str | None:
     """Only a profiler that drives torch.profiler is in the way of ours."""
     name = type(trainer.profiler).__name__
     return name if name in ("PyTorchProfiler", "XLAProfiler") else None
+
+
+def validations_per_epoch(trainer: Any) -> float | None:
+    """Known once the loaders are: None before, and where an epoch has no length."""
+    every, batches = getattr(trainer, "val_check_batch", None), getattr(trainer, "num_training_batches", None)
+    if not every or not batches or math.isinf(every) or math.isinf(batches):
+        return None
+    return float(batches) / float(every)
 
 
 def name_of_sync(trainer: Any, place: int | None) -> str | None:

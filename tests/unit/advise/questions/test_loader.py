@@ -12,7 +12,9 @@ from feedwatch.advise.questions.loader import (
     most_workers,
     room_for_workers,
     supplied,
+    threads_in_the_way,
     with_workers,
+    workers_keep_up,
 )
 from tests.rules.build import batch, case, host, loader, window
 
@@ -45,7 +47,8 @@ def test_time_that_a_worker_waited_for_a_cpu_is_not_work():
 
 
 def test_slices_of_memory_are_items_or_whole_batches():
-    assert indexes_memory(loader(in_memory=True))
+    assert indexes_memory(loader(in_memory=True, item_ms=0.01))
+    assert not indexes_memory(loader(in_memory=True, item_ms=1.0))
     assert indexes_memory(loader(batch_size=None, dataset_bytes=100))
     assert not indexes_memory(loader(dataset_bytes=100))
 
@@ -56,8 +59,10 @@ def test_items_that_compute_get_no_more_workers_than_cpus():
 
 def test_items_that_wait_may_have_more_workers_than_cpus():
     assert most_workers(look(cpu_share=0.4, host_facts=host(cpu_budget=4.0))) == 9
-    # Each is a process with memory of its own: there is an end to it.
-    assert most_workers(look(cpu_share=0.1, host_facts=host(cpu_budget=1.0, cpu_used=0.5))) == 4
+    # Each is a process with memory of its own: there is an end to it, and an earlier one where nobody has seen any.
+    one = host(cpu_budget=1.0, cpu_used=0.5)
+    assert most_workers(look(cpu_share=0.1, host_facts=one)) == 4
+    assert most_workers(look(cpu_share=0.1, worker_rss_mb=200.0, host_facts=one)) == 9
 
 
 def test_an_iterable_data_set_keeps_no_more_workers_busy_than_it_has_shards():
@@ -108,3 +113,17 @@ def test_workers_make_and_one_worker_makes():
     seen = look(cpu_share=1.0)
     assert supplied(1, with_workers(seen, 1)).startswith("1 worker makes a batch every")
     assert supplied(3, with_workers(seen, 3)).startswith("3 workers make a batch every")
+
+
+def test_workers_that_are_always_busy_do_not_keep_up_although_most_batches_are_there():
+    # Four of them begin and end together: three batches are there when the first one is.
+    assert not workers_keep_up(look(num_workers=4, load_ms=370.0, ready_share=0.75))
+    assert workers_keep_up(look(window(45, 18), num_workers=4, load_ms=100.0, ready_share=0.75))
+
+
+def test_workers_would_meet_the_steps_own_math_threads():
+    few = host(cpu_budget=2.0, cpu_used=1.8, process_cpus=1.8)
+    seen = look(num_workers=0, math_threads=2, host_facts=few)
+    assert threads_in_the_way(seen, 2)
+    assert not threads_in_the_way(look(num_workers=0, math_threads=1, host_facts=few), 2)
+    assert not threads_in_the_way(look(num_workers=0, math_threads=2, host_facts=host(cpu_budget=8.0)), 2)

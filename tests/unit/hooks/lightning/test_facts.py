@@ -2,9 +2,11 @@ import lightning
 import lightning.pytorch as pl
 import pytest
 import pytorch_lightning
+from lightning.pytorch.demos.boring_classes import BoringModel, RandomDataset
 from lightning.pytorch.profilers import SimpleProfiler
+from torch.utils.data import DataLoader
 
-from feedwatch.hooks.lightning.facts import name_of_sync, other_profiler, read_run_facts
+from feedwatch.hooks.lightning.facts import name_of_sync, other_profiler, read_run_facts, validations_per_epoch
 from feedwatch.measure.marks import COMPUTE, INPUT, OTHER
 
 QUIET = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
@@ -57,3 +59,13 @@ def test_the_gradient_scaler_is_named_with_16_bit_precision_only():
         precision = "16-mixed"
 
     assert "gradient scaler" in name_of_sync(Scaled(), COMPUTE)
+
+
+@pytest.mark.parametrize(("interval", "times"), [(1.0, 1.0), (0.25, 4.0), (2, 4.0)])
+def test_how_often_an_epoch_is_validated(interval, times, tmp_path):
+    limits = {"max_epochs": 1, "limit_train_batches": 8, "limit_val_batches": 1, "num_sanity_val_steps": 0}
+    its = trainer(val_check_interval=interval, default_root_dir=tmp_path, **limits)
+    assert validations_per_epoch(its) is None
+    loader = DataLoader(RandomDataset(32, 64), batch_size=4)
+    its.fit(BoringModel(), loader, loader)
+    assert validations_per_epoch(its) == times

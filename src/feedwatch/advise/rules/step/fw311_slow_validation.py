@@ -1,5 +1,6 @@
 """FW311: a large part of the run is validation."""
 
+import math
 from typing import Final
 
 from feedwatch.advise.case import Case
@@ -19,6 +20,10 @@ FINE_SHARE: Final = 0.1
 # Starting validation and its loaders has a price that is partly in other accounts.
 LEAST_REMOVED: Final = 0.9
 
+# Several times in an epoch is more often than most people mean to.
+WITHIN_AN_EPOCH: Final = 2.0
+
+ONCE: Final = ("trainer = Trainer(..., val_check_interval=...)", "trainer = Trainer(..., val_check_interval=1.0)")
 KERAS: Final = ("model.fit(...)", "model.fit(..., validation_freq={n})")
 LIGHTNING: Final = ("trainer = Trainer(...)", "trainer = Trainer(..., check_val_every_n_epoch={n})")
 
@@ -31,8 +36,9 @@ Training stands still while the model is validated. On small training sets, or w
 long as training itself.
 
 ## Fix
-Validate less often: `check_val_every_n_epoch` in Lightning's Trainer, `validation_freq` in Keras' `fit`. Or validate on
-a part of the data: `limit_val_batches`, `validation_steps`. The weights do not depend on it.
+Validate less often: `val_check_interval=1.0` or `check_val_every_n_epoch` in Lightning's Trainer, `validation_freq` in
+Keras' `fit`. Or validate on a part of the data: `limit_val_batches`, `validation_steps`. The weights do not depend on
+it.
 
 ## When to leave it
 When early stopping, the learning rate or the choice of the checkpoint follows the validation of every epoch.
@@ -56,17 +62,20 @@ def RULE(case: Case) -> Found | None:
     share = None if account is None else account.share(VALIDATION)
     if account is None or share is None or share < LARGE_SHARE or framework not in ("keras", "lightning"):
         return None
-    validation_ms, stride = account.ms(VALIDATION) or 0.0, _stride(share, account)
+    validation_ms, often = account.ms(VALIDATION) or 0.0, case.facts.run.validations_per_epoch or 1.0
+    within = often >= WITHIN_AN_EPOCH
+    stride = math.floor(often) if within else _stride(share, account)
     if stride is None:
         return None
-    before, after = KERAS if framework == "keras" else LIGHTNING
+    before, after = ONCE if within else KERAS if framework == "keras" else LIGHTNING
+    rarely = "once in an epoch" if within else f"every {stride} epochs"
     most_ms = validation_ms * (1 - 1 / stride)
     because = (
-        f"validation every {stride} epochs takes {ms(validation_ms / stride)} instead of {ms(validation_ms)} of the "
+        f"validation {rarely} takes {ms(validation_ms / stride)} instead of {ms(validation_ms)} of the "
         f"{ms(account.batch_ms)} per batch"
     )
     return Found(
-        title=f"Validate less often: every {stride} epochs",
+        title=f"Validate less often: {rarely}",
         says=(
             f"Validation takes {percent(share)} of the run: {ms(validation_ms)} of the {ms(account.batch_ms)} per "
             "trained batch. Training stands still meanwhile."
@@ -75,7 +84,7 @@ def RULE(case: Case) -> Found | None:
             "validation_share": share,
             "validation_ms": validation_ms,
             "batch_ms": account.batch_ms,
-            "every_n_epochs": float(stride),
+            "every_n_epochs": 1.0 if within else float(stride),
         },
         before=before,
         after=after.format(n=stride),
