@@ -52,7 +52,13 @@ class Supply:
     plan: Plan
     account: Account
     error: float  # of the model: measured / modelled; 1.0 is perfect
+    luck_ms: float = 0.0  # per batch: what a run with usual luck takes more, see _with_usual_luck
     kept: float = 0.0  # share of the step's wait for CPUs with which the model explains the run best
+
+    @property
+    def now_ms(self) -> float:
+        """A batch of the run as it is, with usual luck."""
+        return self.account.batch_ms + self.luck_ms
 
     @property
     def explains(self) -> bool:
@@ -69,7 +75,7 @@ class Supply:
         """The best that any change to the input could do, estimated: every batch in memory, the CPUs to the step."""
         resident = replace(self.plan.resident(), asleep=self.plan.asleep * BEST_GUESS.paused)
         best_ms = self._warm(self._unrelieved(resident, 0.0), COLDEST).batch_ms()
-        return max(1.0, self.account.batch_ms / max(best_ms, self.account.batch_ms / MOST))
+        return max(1.0, self.now_ms / max(best_ms, self.now_ms / MOST))
 
     def _unrelieved(self, plan: Plan, kept: float) -> Plan:
         """Of its wait for the CPUs that loading had, the step keeps all where loading stays as it is, and this share,
@@ -99,7 +105,7 @@ class Supply:
         What the model does not explain of the run as it is may go with what the change removes, and stays with the
         rest.
         """
-        modelled_ms, now_ms = self._behaves_ms(plan, guess), self.account.batch_ms
+        modelled_ms, now_ms = self._behaves_ms(plan, guess), self.now_ms
         removed = min(1.0, max(0.0, 1 - modelled_ms * self.error / now_ms))
         # Where the model is too slow for the run as it is, it must not be made faster than training without any input.
         least_ms = max(self._behaves_ms(plan.resident(), guess), now_ms / MOST)
@@ -122,7 +128,7 @@ class Supply:
         ends = best, worst or best
         ends_ms = [self._takes_ms(plan, USUAL_GUESS) for plan in ends]
         usual_ms = math.sqrt(ends_ms[0] * ends_ms[1])
-        unsure = [math.log(1 + NOISE), UNSURE * max(0.0, math.log(self.account.batch_ms / usual_ms))]
+        unsure = [math.log(1 + NOISE), UNSURE * max(0.0, math.log(self.now_ms / usual_ms))]
         faster, slower = [*unsure], [*unsure]
         faster.append(max(0.0, math.log(usual_ms / min(ends_ms))))
         slower.append(max(0.0, math.log(max(ends_ms) / usual_ms)))
@@ -131,7 +137,7 @@ class Supply:
                 math.log(self._takes_ms(plan, one) / plan_ms) for plan, plan_ms in zip(ends, ends_ms, strict=True)
             )
             (slower if shift > 0 else faster).append(shift)
-        now_ms = self.account.batch_ms
+        now_ms = self.now_ms
         # The report shows the ceiling beside the range: no change to the input promises more than having no input.
         high = min(now_ms / usual_ms * math.exp(math.hypot(*faster)), self.ceiling)
         low = now_ms / usual_ms / math.exp(math.hypot(*slower))
@@ -202,29 +208,27 @@ def _explain(facts: Facts, account: Account) -> Supply | None:
     plan = plan_as_is(facts, account)
     if plan is None:
         return None
-    plan, account = _with_usual_luck(plan, account)
+    plan, luck_ms = _with_usual_luck(plan, account)
+    now_ms = account.batch_ms + luck_ms
     # The step had no CPU for a part of its time because of the loading, which the model sees, or because of wake-ups,
     # which it does not. Between the two the run is explained.
-    kept = _kept(plan, account.batch_ms)
+    kept = _kept(plan, now_ms)
     modelled_ms = replace(plan, step_ms=plan.step_ms + kept * plan.relief_ms).batch_ms()
     if not (modelled_ms > 0 and math.isfinite(modelled_ms)):
         return None
-    error = account.batch_ms / modelled_ms
-    return Supply(plan, account, 1.0 if math.isclose(error, 1.0, abs_tol=CLOSE) else error, kept)
+    error = now_ms / modelled_ms
+    return Supply(plan, account, 1.0 if math.isclose(error, 1.0, abs_tol=CLOSE) else error, luck_ms, kept)
 
 
-def _with_usual_luck(plan: Plan, account: Account) -> tuple[Plan, Account]:
+def _with_usual_luck(plan: Plan, account: Account) -> tuple[Plan, float]:
     """How many of a few epochs ended with a wait for tf.data's tuner is chance, and the next run will have other luck:
-    what was seen counts as much as there was to see.
+    what was seen counts as much as there was to see. With it what that costs more per batch.
     """
     if not plan.asleep or not plan.epoch_batches or not account.epochs:
-        return plan, account
+        return plan, 0.0
     seen = plan.asleep * account.epochs + USUALLY_ASLEEP * USUAL_ENDS
     usual = replace(plan, asleep=seen / (account.epochs + USUAL_ENDS))
-    shift_ms = usual.batch_ms() - plan.batch_ms()
-    gap_ns = max(0, (account.parts_ns.get(GAP) or 0) + round(shift_ms * 1e6 * account.batches))
-    wall_ns = account.wall_ns + gap_ns - (account.parts_ns.get(GAP) or 0)
-    return usual, replace(account, wall_ns=wall_ns, parts_ns=account.parts_ns | {GAP: gap_ns})
+    return usual, max(-(account.ms(GAP) or 0.0), usual.batch_ms() - plan.batch_ms())
 
 
 def _kept(plan: Plan, batch_ms: float) -> float:

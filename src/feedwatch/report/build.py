@@ -10,7 +10,7 @@ from feedwatch.advise.measured import with_measured_ceiling
 from feedwatch.advise.supply import Supply, contradiction
 from feedwatch.diagnose.shares import exposed_ms_per_step, watched_device
 from feedwatch.diagnose.thresholds import THRESHOLDS
-from feedwatch.model.account import GAP, PARTS
+from feedwatch.model.account import GAP, PARTS, Account
 from feedwatch.model.facts import Facts
 from feedwatch.model.report import (
     AccountSection,
@@ -154,17 +154,17 @@ def _contradicting(case: Case) -> tuple[str, ...]:
     return () if wrong is None else (f"no change was compared, because figures contradict each other: {wrong}",)
 
 
-def _asleep(known: Supply | None) -> tuple[str, ...]:
+def _asleep(known: Supply | None, account: Account | None) -> tuple[str, ...]:
     """No finding: what it gains depends on where in its sleep the tuner happens to be."""
-    if known is None or known.plan.asleep < OFTEN_ASLEEP:
+    if known is None or account is None or known.plan.asleep < OFTEN_ASLEEP:
         return ()
-    account, batches = known.account, known.plan.epoch_batches
+    batches = round(known.plan.epoch_batches)
     if (account.share(GAP) or 0.0) < THRESHOLDS.worth_saying_share:
         return ()
     note = (
         f"between two epochs training stood still for {ms((account.ms(GAP) or 0.0) * batches)} on average: where an "
         "iterator ends, TensorFlow often waits for tf.data's tuner, which sleeps up to as long as the epoch lasted; "
-        f"with one iterator for all epochs there is no such end: dataset.repeat() and steps_per_epoch={batches:.0f}"
+        f"with one iterator for all epochs there is no such end: dataset.repeat() and steps_per_epoch={batches}"
     )
     return (note,)
 
@@ -219,7 +219,8 @@ def _own(parts: Ingredients) -> SelfSection:
             ratio = (own.ns_per_step * run.steps + own.sink_cpu_ns) / run.wall_ns
     windows = parts.case.facts.transfers.windows if parts.case.facts.transfers else own.profiler_windows
     case = parts.case
-    said = (case.facts.notes, _unknown(case.facts), _contradicting(case), _asleep(parts.supply), own.notes)
+    asleep = _asleep(parts.supply, case.account)
+    said = (case.facts.notes, _unknown(case.facts), _contradicting(case), asleep, own.notes)
     notes = tuple(dict.fromkeys(chain.from_iterable(said)))
     return SelfSection(ratio, us_per_step, windows, own.dropped_windows, notes)
 

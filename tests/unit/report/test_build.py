@@ -114,11 +114,9 @@ def test_a_clock_on_the_device_is_named_only_where_there_is_one(backend, clock):
 def test_epochs_that_end_with_a_sleeping_tuner_are_named_with_the_way_around():
     seen = case(window(100, 60), loader=loader())
     known = supply(seen)
-    slept = replace(
-        known,
-        plan=replace(known.plan, asleep=0.6, epoch_batches=40.0),
-        account=replace(known.account, parts_ns=known.account.parts_ns | {GAP: known.account.wall_ns // 5}),
-    )
+    stood_still = known.account.parts_ns | {GAP: known.account.wall_ns // 5}
+    seen = replace(seen, account=replace(seen.account, parts_ns=stood_still))
+    slept = replace(known, plan=replace(known.plan, asleep=0.6, epoch_batches=40.0))
 
     def notes(explained):
         own = OwnCost(None, 0, 0)
