@@ -53,7 +53,8 @@ loaders = st.builds(
     core_wait_share=maybe(share), blocked_share=maybe(share), item_ms=maybe(st.floats(0.001, 500.0)),
     item_p99_ms=maybe(st.floats(0.001, 5000.0)), collate_ms=maybe(positive), custom_collate=st.sampled_from([None, "pad"]),
     in_memory=flag, static_items=flag, device_tensors=flag, iterable=st.booleans(), workers_repeat_items=flag,
-    dataset_bytes=maybe(st.integers(1, 10**11)), batched_getitems=st.booleans(),
+    dataset_bytes=maybe(st.integers(1, 10**11)), batched_getitems=st.booleans(), math_threads=maybe(st.integers(1, 16)),
+    worker_rss_mb=maybe(positive),
 )  # fmt: skip
 
 OPS = ["FromTensorSlices", "TFRecord", "FromGenerator", "Map", "ParallelMap", "Shuffle", "Cache", "Batch", "Interleave", "ParallelInterleave", "Prefetch", "Repeat"]  # fmt: skip
@@ -79,7 +80,7 @@ pipelines = st.builds(
 
 pydatasets = st.builds(
     PyDatasetFacts, class_name=st.just("Photos"), workers=st.integers(0, 8), use_multiprocessing=st.booleans(),
-    max_queue_size=st.integers(1, 20), item_ms=maybe(positive),
+    max_queue_size=st.integers(1, 20), item_ms=maybe(positive), random=flag, batch_bytes=maybe(st.integers(1, 10**8)),
 )  # fmt: skip
 
 copies = st.builds(
@@ -127,10 +128,16 @@ def consistent_runs(draw):
         workers = draw(st.integers(0, 8))
         wait_ms = load_ms if workers == 0 else max(0.2, load_ms / min(workers, cpus / max(0.05, 1 - waits)) - step_ms)
         busy = min(cpus, 0.5 + (1 - waits) * workers)
-        machine = host(cpu_budget=cpus, cpu_used=busy, process_cpus=min(busy, 0.5), training_cpus=min(busy, 0.45))
+        # Math threads spin while the step runs.
+        threads = draw(st.sampled_from([None, 1, 2, 4]))
+        loads_ms = 0.0 if workers else (1 - waits) * load_ms
+        process = min(cpus, (step_ms * min(threads or 1, cpus) + loads_ms) / (step_ms + wait_ms))
+        busy = min(cpus, max(busy, process))
+        machine = host(cpu_budget=cpus, cpu_used=busy, process_cpus=process, training_cpus=min(process, 0.45))
         made = loader(
             num_workers=workers, load_ms=load_ms, cpu_share=1 - waits, core_wait_share=0.0, blocked_share=waits,
             persistent_workers=draw(st.booleans()) and workers > 0, item_ms=load_ms / 32, collate_ms=0.1,
+            math_threads=threads, worker_rss_mb=draw(st.sampled_from([None, 200.0])) if workers else None,
         )  # fmt: skip
         return case(window(step_ms + wait_ms, wait_ms), loader=made, host_facts=machine)
     ahead, calls = draw(st.booleans()), draw(st.sampled_from([None, 1, 2]))

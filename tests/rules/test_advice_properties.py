@@ -87,11 +87,16 @@ CACHE = {"FW126", "FW133", "FW134"}
 PARALLEL = {"FW120", "FW122"}
 
 
+def asks_for_workers(finding):
+    """FW116 does where there are none yet: together with one math thread."""
+    return finding.code in WORKERS or (finding.code == "FW116" and "workers_advised" in finding.evidence)
+
+
 def applied(case, finding):
     """The case as it would be after this change: the facts it edits, and the times that the model expects."""
     known = supply(case)
     loader, data = case.facts.pipeline.loader, case.facts.pipeline.tf_data
-    if finding.code in WORKERS:
+    if asks_for_workers(finding):
         workers = round(finding.evidence["workers_advised"])
         plan = with_workers(loader_look(case), workers)
         edited = replace(
@@ -100,6 +105,7 @@ def applied(case, finding):
             persistent_workers=workers > 0,
             load_ms=plan.loading[0].busy_ms,
             ready_share=None,
+            math_threads=1 if finding.code == "FW116" else loader.math_threads,
         )
         pipeline = replace(case.facts.pipeline, loader=edited, load_ms=edited.load_ms)
     elif finding.code == "FW121":
@@ -143,7 +149,7 @@ def _times(case, known, plan):
 def directions(findings):
     """What is asked for: (knob, more or fewer)."""
     for one in findings:
-        if one.gain is not None and one.code in WORKERS:
+        if one.gain is not None and asks_for_workers(one):
             yield "workers", one.evidence["workers_advised"]
         if one.gain is not None and one.code in CACHE | PARALLEL | {"FW121"}:
             yield one.code, None
@@ -153,12 +159,12 @@ def directions(findings):
 @settings(generously, max_examples=300)
 def test_what_was_followed_is_not_taken_back(case):
     for finding in advise(case):
-        if finding.gain is None or finding.code not in WORKERS | CACHE | PARALLEL | {"FW121"}:
+        if finding.gain is None or not (asks_for_workers(finding) or finding.code in CACHE | PARALLEL | {"FW121"}):
             continue
         before = 0.0 if case.facts.pipeline.loader is None else case.facts.pipeline.loader.num_workers
         again = dict(directions(advise(applied(case, finding))))
         assert finding.code not in set(again) & (CACHE | {"FW121"})
-        if finding.code in WORKERS and "workers" in again:
+        if asks_for_workers(finding) and "workers" in again:
             now = finding.evidence["workers_advised"]
             assert (again["workers"] > now) == (now > before), (finding.code, before, now, again)
 
