@@ -6,6 +6,7 @@ import pytest
 
 from feedwatch.advise.gains import MOST
 from feedwatch.advise.supply import contradiction, supply
+from feedwatch.model.steps import COMPUTE
 from tests.rules.build import EpochBoundaries, case, host, loader, stage, tf_data, window
 
 IN_PROCESS = loader(num_workers=0, prefetch_factor=None, load_ms=None)
@@ -165,3 +166,12 @@ def test_how_many_of_a_few_epochs_ended_with_a_pause_is_partly_luck():
     assert lucky is not None
     assert unlucky is not None
     assert 0 < lucky.plan.asleep < unlucky.plan.asleep < 1.0
+
+
+def test_the_ceiling_knows_how_quick_a_step_can_be():
+    run = window(100, 0.2)
+    usual = run.phases[COMPUTE]
+    quick = replace(run, phases=run.phases | {COMPUTE: replace(usual, quick_ns=usual.total_ns / run.steps * 0.8)})
+    none = loader(num_workers=0, prefetch_factor=None, load_ms=None)
+    assert supply(case(run, loader=none)).ceiling < 1.05
+    assert 1.15 < supply(case(quick, loader=none)).ceiling < 1.3
