@@ -76,7 +76,7 @@ def indexes_memory(loader: LoaderFacts) -> bool:
     that takes longer is worked on.
     """
     if loader.batch_size is None:
-        return bool(loader.dataset_bytes)
+        return loader.in_memory is True or bool(loader.dataset_bytes)
     return loader.in_memory is True and (loader.item_ms or 0.0) <= LONGEST_SLICE_MS
 
 

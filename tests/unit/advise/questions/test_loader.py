@@ -50,6 +50,7 @@ def test_slices_of_memory_are_items_or_whole_batches():
     assert indexes_memory(loader(in_memory=True, item_ms=0.01))
     assert not indexes_memory(loader(in_memory=True, item_ms=1.0))
     assert indexes_memory(loader(batch_size=None, dataset_bytes=100))
+    assert indexes_memory(loader(batch_size=None, in_memory=True))
     assert not indexes_memory(loader(dataset_bytes=100))
 
 
