@@ -159,7 +159,11 @@ def may_have_workers(look: LoaderLook) -> bool:
 
 
 def advised_workers(look: LoaderLook, least: int) -> int | None:
-    """More workers than `least - 1`, as far as the CPUs, the memory and the data set carry them."""
+    """More workers than `least - 1`, as far as the CPUs, the memory and the data set carry them. Tensors of a device
+    cannot come from workers.
+    """
+    if look.loader.device_tensors is True:
+        return None
     most = most_workers(look)
     room, _ = room_for_workers(look.case, look.loader)
     if room is not None:

@@ -1,5 +1,7 @@
 """Items are so cheap that handing batches over costs more than making them."""
 
+from typing import Final
+
 from feedwatch.advise.case import Case
 from feedwatch.advise.questions.loader import best_workers, loader_look, with_workers
 from feedwatch.advise.rule import Alters, Found, rule
@@ -30,6 +32,9 @@ are ready anyway.
 - https://pytorch.org/docs/stable/multiprocessing.html#sharing-strategies
 """
 
+# The run takes so much longer than the model gives it.
+MOST_UNSEEN: Final = 1.4
+
 
 @rule(
     PAGE,
@@ -45,6 +50,9 @@ are ready anyway.
 def RULE(case: Case) -> Found | None:
     look = loader_look(case)
     if look is None or look.loader.num_workers < 1:
+        return None
+    # What the model does not see of a run may be why it needs its workers.
+    if look.supply.error > MOST_UNSEEN:
         return None
     now, loader = look.loader.num_workers, look.loader
     # In the training process a batch is made from its items alone: nothing is pickled, sent or mapped.
