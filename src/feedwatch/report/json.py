@@ -59,6 +59,10 @@ def from_json(data: object) -> Report:
     except RecursionError:
         raise ReportError("not a feedwatch report: nested too deeply") from None
     assert isinstance(report, Report)
+    series = report.series
+    columns = (series.input_wait, series.h2d, series.compute, series.other)
+    if any(len(column) not in (0, len(series.step)) for column in columns):
+        raise ReportError("not a feedwatch report: the columns of its series have different lengths")
     return report
 
 

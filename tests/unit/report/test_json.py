@@ -91,6 +91,13 @@ def test_another_schema_is_refused_with_its_number():
         from_json(to_json(report()) | {"schema": 3})
 
 
+def test_a_series_whose_columns_have_different_lengths_is_refused():
+    data = to_json(report())
+    data["series"]["compute"] = [None] * (len(data["series"]["step"]) + 1)
+    with pytest.raises(ReportError, match="different lengths"):
+        from_json(data)
+
+
 def test_unknown_fields_of_a_newer_writer_are_ignored():
     data = to_json(report())
     data["verdict"]["mood"] = "good"
