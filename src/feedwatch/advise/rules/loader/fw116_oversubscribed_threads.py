@@ -49,8 +49,8 @@ another order with another number of threads, so results differ in their last di
 """
 
 LEAST_REMOVED: Final = 0.25
-# By so much at most does another thread speed up the step: on two CPUs steps on one thread took 0.8 to 1.5 times as
-# long as on two (measured with seven models).
+# By so much does another thread usually speed up the step at most: on two CPUs steps on one thread took 0.8 to 1.7
+# times as long as on two, six of seven models no more than 1.5 times (from runs with either, not from single steps).
 WORTH_OF_A_THREAD: Final = 0.5
 
 
