@@ -449,9 +449,9 @@ def main(minutes: float, kept: Path | None) -> int:
         found.append(started(framework, seconds, seed))
         for line in found[-1].get("wrong", ())[:10]:
             print(f"  {framework}: {line}", file=sys.stderr)
-    if kept is not None:
-        with kept.open("a") as file:
-            file.writelines(json.dumps(each) + "\n" for each in found)
+        if kept is not None:  # as they come: a soak may be ended early
+            with kept.open("a") as file:
+                file.write(json.dumps(found[-1]) + "\n")
     print_table(found)
     return sum("died" in each or bool(each["wrong"]) or too_much(each) for each in found)
 
