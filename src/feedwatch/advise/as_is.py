@@ -33,8 +33,8 @@ MUTEX_MS: Final = 0.08
 MOST_DELAYED: Final = 0.5
 MOST_HELD_UP: Final = 0.5  # of the CPU time of the loading beside it
 # Several math threads wait for the slowest of them at the end of every operation. With a CPU missing for one of them a
-# step was two to three times as long as alone, in four scripts: at most so much of it is that, where loading computes
-# for half of the time or more.
+# step was two to three times as long as alone in three scripts, 1.4 times in a fourth: at most so much of it is that,
+# where loading computes for half of the time or more (set while looking at these four).
 SPUN: Final = 0.65
 SPUN_FROM: Final = 0.5
 # Threads that compute together, and spin while they wait for each other, use more CPU time than time on the wall.

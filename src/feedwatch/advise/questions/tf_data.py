@@ -22,7 +22,7 @@ READ_MB: Final = 0.3
 # At best and at worst, of that.
 READ_RANGE: Final = (0.5, 2.0)
 # Ending an epoch and beginning the next takes Keras so long with data in memory, at best and at worst, besides waits
-# for tf.data's tuner (measured on pipelines of 8 to 24 batches per epoch, with a cache and with one batch in memory).
+# for tf.data's tuner (measured on pipelines of 8 to 100 batches per epoch, with a cache and with one batch in memory).
 EPOCH_START_MS: Final = (2.0, 8.0)
 # Where nothing loads beside it, the tuner is woken more often at the end of an epoch: so much of the waits is left
 # (measured: a fifth of the ends with data in memory, two fifths without).
